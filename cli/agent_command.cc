@@ -1,8 +1,8 @@
 // The commands that serve a coordinator, which starts them and speaks to them over standard input
 // and output until that ends: `agent` answers what the diagnosis asks this host
-// (docs/agent_protocol.md), `rank` measures, `guard` runs a program of `launch`. Where nobody can
-// start an agent from afar, a person starts it with --listen and pastes the line that it prints on
-// the machine of the coordinator.
+// (docs/agent_protocol.md), `rank` measures, `guard` runs a program of `launch`, `rdma-climb` tries
+// what may crash. Where nobody can start an agent from afar, a person starts it with --listen and
+// pastes the line that it prints on the machine of the coordinator.
 
 #include "cli/agent_command.h"
 
@@ -24,6 +24,7 @@
 #include "launch/guard.h"
 #include "launch/process.h"
 #include "probes/actions/actions.h"
+#include "probes/actions/rdma_climb.h"
 #include "runs/build.h"
 #include "runs/ranks/rank_loop.h"
 
@@ -239,6 +240,15 @@ int run_guard(const Args& args, Context& context) {
   constexpr int kNotStarted = 127;
   usage_failure(context, status.error());
   return kNotStarted;
+}
+
+int run_rdma_climb(const Args& args, Context& context) {
+  constexpr int64_t kMostPorts = 255;
+  const Expected<int64_t> port = flag_number(args, "port", 1, 1, kMostPorts);
+  if (!port) return usage_failure(context, port.error());
+  die_with_parent();
+  climb_rdma({args.get("device"), static_cast<int>(*port), args.get("library")});
+  return 0;
 }
 
 }  // namespace plumbline

@@ -70,6 +70,7 @@ Words fields() { return cell_fields(); }
 // The first that names the command and the word counts.
 constexpr ClosedSet kSets[] = {
     {"doctor", "--only", probes},
+    {"doctor", "--stack", [] { return listed("stacks"); }},
     {"list", "", [] { return names_of(all_tables()); }},
     {"report", "", [] { return listed("reports"); }},
     {"compare", "--ignore", fields},

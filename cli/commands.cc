@@ -131,8 +131,16 @@ std::vector<CommandRow> command_table() {
         {"--only", "PROBE",
          "only this probe, its verdict, and the causes of what it saw; may be repeated", true},
         kCommands,
+        {"--stack", "NAME",
+         "the job of this library instead: what it would take on each host, and whether that "
+         "works"},
+        {"--env", "K=V",
+         "with --stack: a variable of all ranks, HOST:K=V of those on one host; may be repeated",
+         true},
         {"--peer", "ADDRESS",
          "this machine and one other; ADDRESS:PORT of plumbline agent --listen"},
+        {"--job", "WHAT",
+         "look at a job that runs or hangs: its PID, :PORT, NAME@HOST, or the id of its launch"},
         {"--from", "FILE...",
          "diagnose files of collect.sh, or saved evidence, instead (64 MiB together)", true},
         {"--deep", nullptr,
@@ -158,7 +166,14 @@ std::vector<CommandRow> command_table() {
        "named\n"
        "below the verdict. The script of --fix-plan goes to every host, runs the part of the host\n"
        "that its argument names, and without an argument shows the hosts and changes nothing. It\n"
-       "shows each command before it executes it, and ends at the first one that fails."},
+       "shows each command before it executes it, and ends at the first one that fails.\n"
+       "--job finds the ranks of a job by one of its processes (PID), a port (:29500), a "
+       "program's\n"
+       "name, or the id that plumbline launch printed, each with @HOST behind it where a host "
+       "file\n"
+       "has several; without a file it looks at this machine alone, and needs no root. It looks\n"
+       "twice, two seconds apart, and touches nothing: no signal, no ptrace, no connection to a\n"
+       "port on which the job listens."},
       {"explain",
        "what an error message of the network means, and how to find its cause",
        {{"message", "the message, as it was printed", true, true}},
@@ -429,6 +444,8 @@ std::vector<CommandRow> command_table() {
         {"--stdin", "RANK",
          "whose program reads the standard input of launch: a rank, all or none (0)"},
         {"--cwd", "DIR", "start there where it exists (default: this folder's path)"},
+        {"--on-silence", "TIME",
+         "when no rank has written for so long: say once who waits for whom, and go on"},
         {"-q,--quiet", nullptr, "do not print the run's id"}},
        true,
        false,
@@ -550,6 +567,15 @@ std::vector<CommandRow> command_table() {
        false,
        true,
        run_guard},
+      {"rdma-climb",
+       "tries what a program needs of an RDMA device (started by agent)",
+       {},
+       {{"--device", "NAME", "of the verbs library's list"},
+        {"--port", "N", "of the device (1)"},
+        {"--library", "FILE", "of verbs (default: the system's)"}},
+       false,
+       true,
+       run_rdma_climb},
       {"rank",
        "one rank process (started by run and coll)",
        {},

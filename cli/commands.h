@@ -36,6 +36,7 @@ int run_agent(const Args& args, Context& context);
 int run_rank(const Args& args, Context& context);
 int run_launch(const Args& args, Context& context);
 int run_guard(const Args& args, Context& context);
+int run_rdma_climb(const Args& args, Context& context);
 int run_stop(const Args& args, Context& context);
 
 // Its column of examples. Empty for commands that nobody is shown.

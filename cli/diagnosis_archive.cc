@@ -8,10 +8,15 @@
 #include <sstream>
 
 #include "cli/anonymise.h"
+#include "cli/hide_job.h"
 #include "cli/process_names.h"
+#include "cli/server_words.h"
 #include "core/command.h"
 #include "core/file.h"
+#include "core/host/ip.h"
 #include "runs/doctor_run.h"
+#include "runs/job_run.h"
+#include "transport/http/url.h"
 
 namespace plumbline {
 namespace {
@@ -39,7 +44,12 @@ std::vector<std::string> names_of(const EvidenceSet& evidence) {
     names.push_back(host.hostname);
     names.push_back(host.hostname.substr(0, host.hostname.find('.')));
     for (const NameEvidence& name : host.names) names.push_back(name.name);
+    for (const EndpointEvidence& endpoint : host.endpoints) {
+      const auto url = parse_http_url(endpoint.url);
+      if (url && !parse_zoned_ip(url->host)) names.push_back(url->host);
+    }
   }
+  for (std::string& name : host_names_in_job(evidence)) names.push_back(std::move(name));
   return names;
 }
 
@@ -99,6 +109,10 @@ void hide_own_words(EvidenceSet& evidence, Anonymiser& anonymiser) {
       }
     }
   }
+  for (std::string& name : interfaces_in_job(evidence)) {
+    const bool own = !name.empty() && !is_usual_interface(name) && !is_number(name);
+    if (own) interfaces.push_back(std::move(name));
+  }
   std::vector<std::string> users;
   for (const JobHost& host : evidence.job.hosts) {
     const size_t end = host.ssh.rfind('@'), begin = host.ssh.rfind(' ', end);
@@ -143,6 +157,8 @@ void hide_letters(EvidenceSet& evidence, const Anonymiser& anonymiser) {
     hide(pair.from);
     hide(pair.to);
   }
+  if (!evidence.job_seen) return;
+  for (JobHostEvidence& host : evidence.job_seen->hosts) hide(host.host);
 }
 void hide_letters(DoctorReport& report, const Anonymiser& anonymiser) {
   const auto hide = [&](std::string& name) { name = anonymiser.host(name); };
@@ -185,11 +201,14 @@ Status write_diagnosis_archive(const std::string& path, const ProbeResult& resul
     host.boot_id.clear();
     host.sysctls.erase("kernel.random.boot_id");
   }
+  hide_job(evidence);
   Anonymiser anonymiser(names_of(evidence));
   hide_own_words(evidence, anonymiser);
   hide_letters(evidence, anonymiser);
   DoctorReport report = report_of(result);
   hide_process_names(evidence, report);
+  hide_server_words(evidence, report);
+  report.job = shown_job(evidence);
   hide_letters(report, anonymiser);
   for (Check& check : report.checks) check.reason = without_remarks(check.reason);
   for (Finding& finding : report.findings) {

@@ -16,6 +16,7 @@
 #include "cli/plain_caller.h"
 #include "cli/progress.h"
 #include "cli/scenario_source.h"
+#include "cli/stack_request.h"
 #include "core/file.h"
 #include "core/text.h"
 #include "probes/ports.h"
@@ -23,6 +24,7 @@
 #include "reports/doctor.h"
 #include "runs/doctor_run.h"
 #include "runs/hosts/agent_set.h"
+#include "runs/job_run.h"
 #include "scenarios/host_files/host_file.h"
 
 namespace plumbline {
@@ -30,19 +32,25 @@ namespace {
 
 constexpr size_t kMostPorts = 512;
 constexpr int64_t kDeepIdleSeconds = 60, kMaxIdleSeconds = 3600;
+constexpr const char* kThisMachine = "here";
 
-// All probes, and the scenario's commands where it has any.
+// Means nothing without what a scenario says.
+bool is_scenarios_own(const std::string& probe) {
+  return probe == kCommandProbe || probe == kEndpointProbe;
+}
+
+// All probes, and the scenario's commands and servers where it has any.
 std::vector<ProbeCallSpec> all_calls(const Scenario& scenario, bool permitted) {
-  std::vector<ProbeCallSpec> commands;
+  std::vector<ProbeCallSpec> extra;
   for (const ProbeCall& own : scenario.probes) {
-    if (own.probe == kCommandProbe) commands.push_back(probe_call(own, permitted));
+    if (is_scenarios_own(own.probe)) extra.push_back(probe_call(own, permitted));
   }
-  if (commands.empty()) return {};  // no call stands for all
+  if (extra.empty()) return {};  // no call stands for all
   std::vector<ProbeCallSpec> calls;
   for (const ProbeRow& row : probe_table()) {
-    if (row.descriptor.name != kCommandProbe) calls.push_back({row.descriptor.name, {}});
+    if (!is_scenarios_own(row.descriptor.name)) calls.push_back({row.descriptor.name, {}});
   }
-  calls.insert(calls.end(), commands.begin(), commands.end());
+  calls.insert(calls.end(), extra.begin(), extra.end());
   return calls;
 }
 
@@ -60,6 +68,11 @@ Expected<std::vector<ProbeCallSpec>> calls_of(const Args& args, const Scenario& 
       }
       ProbeCall plain;
       plain.probe = name;
+      if (calls.size() == before && name == kEndpointProbe && !args.has("from")) {
+        return fail(usage_error("the probe 'endpoint' needs the URL of a server",
+                                R"(give a scenario with {"probe": "endpoint", "url": "http://)"
+                                R"(mini1:8080"} in its "probes")"));
+      }
       if (calls.size() == before) calls.push_back(probe_call(plain, permitted));
       continue;
     }
@@ -145,20 +158,32 @@ int print_result(const ProbeResult& result, const Args& args, Context& context) 
 // What is asked about comes from one place only: a file, --hosts, --peer or --from.
 Status one_subject(const Args& args) {
   const std::vector<std::string> files = args.all("file");
-  for (const char* name : {"hosts", "from", "peer"}) {
+  for (const char* name : {"hosts", "from", "peer", "job"}) {
     if (args.has(name) && args.get(name).empty()) {
       return fail(
           usage_error(std::string("--") + name + " is empty", "an unset variable of the shell?"));
     }
   }
+  if (args.has("env") && !args.has("stack")) {
+    return fail(usage_error("--env says what a stack gets, and --stack names none",
+                            "add --stack NAME, or leave --env out"));
+  }
   if (args.has("from")) {
-    for (const char* other : {"hosts", "peer"}) {
+    for (const char* other : {"hosts", "peer", "stack", "job"}) {
       if (args.has(other)) {
         return fail(usage_error(std::string("--from and --") + other + " exclude each other",
                                 "--from looks at files alone, and asks no host"));
       }
     }
     return {};
+  }
+  if (args.has("job")) {
+    for (const char* other : {"peer", "only", "ports", "ranks", "idle", "stack"}) {
+      if (args.has(other)) {
+        return fail(usage_error(std::string("--job and --") + other + " exclude each other",
+                                "--job asks what the job itself does and uses"));
+      }
+    }
   }
   const size_t subjects = files.size() + args.all("hosts").size() + (args.has("peer") ? 1 : 0);
   if (subjects <= 1) return {};
@@ -183,7 +208,9 @@ int diagnose_files(const Args& args, Context& context) {
                    << "; what it lacks is unknown\n";
     }
   }
-  return print_result(judge_evidence(std::move(*evidence), *calls), args, context);
+  const bool of_job = evidence->job_seen && args.all("only").empty();
+  const std::vector<ProbeCallSpec> judges = of_job ? job_calls(*evidence) : *calls;
+  return print_result(judge_evidence(std::move(*evidence), judges), args, context);
 }
 
 }  // namespace
@@ -194,8 +221,15 @@ int run_doctor(const Args& args, Context& context) {
     return usage_failure(context, places.error());
   }
   if (args.has("from")) return diagnose_files(args, context);
-  std::optional<Scenario> scenario = read_scenario_or_hosts(args, 2, context);
+  std::optional<Scenario> scenario = read_scenario_or_hosts(args, args.has("job") ? 1 : 2, context);
   if (!scenario) return 1;
+  std::optional<JobQuestion> job;
+  if (args.has("job")) {
+    if (scenario->file.empty()) scenario->hosts.at(0).name = kThisMachine;
+    Expected<JobQuestion> question = parse_job_question(args.get("job"), host_names(*scenario));
+    if (!question) return usage_failure(context, question.error());
+    job = std::move(*question);
+  }
   const auto options = resolve_options(args, scenario->config);
   if (!options) return usage_failure(context, options.error());
   std::optional<Peer> peer;
@@ -217,6 +251,7 @@ int run_doctor(const Args& args, Context& context) {
   if (const Status ports = read_ports(args, request); !ports) {
     return usage_failure(context, ports.error());
   }
+  if (const Status keys = check_keys(*scenario); !keys) return usage_failure(context, keys.error());
   Expected<std::vector<ProbeCallSpec>> calls = calls_of(args, *scenario);
   if (!calls) return usage_failure(context, calls.error());
   request.calls = std::move(*calls);
@@ -233,6 +268,12 @@ int run_doctor(const Args& args, Context& context) {
     request.trace_folder = args.get("traces", temporary.path().string());
     request.keep_traces = "always";
   }
+  if (args.has("stack")) {
+    Expected<StackRequest> stack =
+        stack_request(args, args.get("file", args.get("hosts")), scenario->hosts);
+    if (!stack) return usage_failure(context, stack.error());
+    request.stack = std::move(*stack);
+  }
   const Expected<Reach> reach = make_reach(*options, scenario->hosts, caller);
   if (!reach) return usage_failure(context, reach.error());
   StatusLine line(*context.err, context.err_is_terminal, context.width);
@@ -248,13 +289,15 @@ int run_doctor(const Args& args, Context& context) {
     // The ladder says what else is wrong with these hosts.
     usage_failure(context, found.error());
   }
-  const ProbeResult result = diagnose(request, agents);
+  Expected<ProbeResult> result = job ? diagnose_job(request, *job, scenario->file.empty(), agents)
+                                     : Expected<ProbeResult>(diagnose(request, agents));
   line.clear();
   if (interrupts() > 0) {
     *context.err << "plumbline: interrupted\n";
     return 130;
   }
-  return print_result(result, args, context);
+  if (!result) return usage_failure(context, result.error());
+  return print_result(*result, args, context);
 }
 
 }  // namespace plumbline

@@ -26,11 +26,22 @@ std::string probe_command(const std::vector<const SymptomRow*>& rows) {
   return command;
 }
 
+// The call that looks at the job of the stack whose words these are; empty where the most specific
+// row is of none.
+std::string stack_command(const SymptomRow& row) {
+  if (row.stack == nullptr) return {};
+  if (row.runs) return "plumbline doctor --hosts HOSTS.json --job PID@HOST";
+  return std::string("plumbline doctor --hosts HOSTS.json --stack ") + row.stack;
+}
+
 // What to do next. Rows behind the first one are less specific: where the first one is about
 // something that no probe looks at, theirs would not answer it.
 std::string next_step(const std::vector<const SymptomRow*>& rows) {
-  if (rows.front()->by_hand != nullptr) return std::string("Try by hand: ") + rows.front()->by_hand;
-  return "Which one it is: " + probe_command(rows);
+  const SymptomRow& first = *rows.front();
+  if (first.by_hand != nullptr) return std::string("Try by hand: ") + first.by_hand;
+  const std::string stack = stack_command(first);
+  if (stack.empty()) return "Which one it is: " + probe_command(rows);
+  return first.runs ? "While the job hangs: " + stack : "Before the job starts again: " + stack;
 }
 
 void print_rows(const std::vector<const SymptomRow*>& rows, Context& context) {
@@ -66,6 +77,9 @@ int run_explain(const Args& args, Context& context) {
                       {"causes", row->causes},
                       {"probes", row->probes}});
       if (row->by_hand != nullptr) json.back()["by_hand"] = row->by_hand;
+      if (row->stack != nullptr) json.back()["stack"] = row->stack;
+      const std::string next = stack_command(*row);
+      if (!next.empty()) json.back()["next"] = next;
     }
     *context.out << json_text(json, 2);
     return rows.empty() ? 2 : 0;

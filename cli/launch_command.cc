@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "cli/commands.h"
+#include "cli/launch_silence.h"
 #include "cli/launch_styles.h"
 #include "cli/options_source.h"
 #include "cli/plain_caller.h"
@@ -19,6 +20,7 @@
 #include "cli/scenario_source.h"
 #include "core/encode.h"
 #include "core/number.h"
+#include "core/units.h"
 #include "launch/guard.h"
 #include "launch/launcher_env.h"
 #include "launch/leftovers.h"
@@ -35,6 +37,7 @@ constexpr size_t kLongestOutput = 1u << 20;  // bytes; a longer line comes in pa
 constexpr int64_t kGraceMs = 2500;           // from the end of their input to SIGKILL
 constexpr int64_t kOrderMs = 8000;           // a slow login
 constexpr int kSshFailed = 255;
+constexpr int64_t kLongestSilence = 24 * 3600 * kSecond;
 
 Expected<EnvironmentList> given_variables(const Args& args) {
   EnvironmentList out;
@@ -54,6 +57,17 @@ Expected<EnvironmentList> given_variables(const Args& args) {
     }
   }
   return out;
+}
+
+// How long no rank may write before the launch is looked at; 0 = as long as it likes.
+Expected<int64_t> silence_of(const Args& args) {
+  if (!args.has("on-silence")) return 0;
+  const auto silent = parse_duration(args.get("on-silence"));
+  if (silent && *silent >= kSecond && *silent <= kLongestSilence) {
+    return static_cast<int64_t>(*silent);
+  }
+  return fail(usage_error("--on-silence '" + args.get("on-silence") + "' is no time",
+                          "give 1s to 24h, such as 120s"));
 }
 
 // Everything of one launch, checked before anything starts.
@@ -172,7 +186,8 @@ struct Running {
 
 class Launcher {
  public:
-  Launcher(const Launch& launch, Context& context) : launch_(launch), context_(context) {}
+  Launcher(const Launch& launch, SilenceWatch& silence, Context& context)
+      : launch_(launch), silence_(silence), context_(context) {}
 
   int run() {
     const NoSigpipe no_sigpipe;
@@ -185,6 +200,7 @@ class Launcher {
       input_.move();
       keep_alive();
       look_at_ends();
+      if (const auto verdict = silence_.verdict()) *context_.err << *verdict << std::flush;
       if (interrupts() > 0) code_ = 130;
       if (code_ != 0) break;
     }
@@ -228,6 +244,7 @@ class Launcher {
   }
 
   void print(size_t rank, std::ostream& to, const std::string& line) {
+    silence_.heard();
     const RawOutput raw(to);  // the user's own program
     to << fmt::format("[{}] {}\n", rank, line);
     constexpr size_t kKept = 2000;
@@ -308,6 +325,7 @@ class Launcher {
   }
 
   const Launch& launch_;
+  SilenceWatch& silence_;
   Context& context_;
   std::vector<Running> ranks_;
   InputFeed input_{STDIN_FILENO};
@@ -326,6 +344,8 @@ int run_launch(const Args& args, Context& context) {
   }
   auto file = read_host_file(args.get("hosts"), context);
   if (!file) return 1;
+  const Expected<int64_t> silent_ns = silence_of(args);
+  if (!silent_ns) return usage_failure(context, silent_ns.error());
   const Expected<Launch> launch = prepare(args, *options, std::move(*file), context);
   if (!launch) return usage_failure(context, launch.error());
   if (!launch->reach.not_pushed.empty()) {
@@ -334,7 +354,10 @@ int run_launch(const Args& args, Context& context) {
   }
   if (!args.has("quiet")) *context.err << "plumbline: run id " << launch->run_id << std::endl;
   watch_interrupts();
-  return Launcher(*launch, context).run();
+  SilenceWatch silence({launch->run_id, launch->file.file, launch->file.hosts, &*options,
+                        &launch->reach, context.width},
+                       *silent_ns);
+  return Launcher(*launch, silence, context).run();
 }
 
 }  // namespace plumbline

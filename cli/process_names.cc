@@ -30,6 +30,12 @@ class ProcessNames {
     for (const HostEvidence& host : evidence.hosts) {
       for (const SocketEvidence& socket : host.sockets) learn(socket.process);
     }
+    if (evidence.job_seen) {
+      for (const JobHostEvidence& host : evidence.job_seen->hosts) {
+        learn_all(host.first);
+        if (host.second) learn_all(*host.second);
+      }
+    }
     for (const PairEvidence& pair : evidence.pairs) {
       for (const PortTry& attempt : pair.ports) learn(name_in(attempt.holder));
     }
@@ -64,6 +70,12 @@ class ProcessNames {
   }
 
  private:
+  void learn_all(const JobLook& look) {
+    for (const JobProcess& process : look.processes) {
+      learn(process.name);
+      learn(process.program);
+    }
+  }
   void learn(std::string_view text) {
     const std::string name(text);
     if (name.empty() || hidden_.count(name) > 0) return;
@@ -80,6 +92,14 @@ class ProcessNames {
   std::vector<std::string> order_;  // the longest first
 };
 
+void hide_in_look(const ProcessNames& names, JobLook& look) {
+  for (JobProcess& process : look.processes) {
+    names.replace(process.name);
+    names.replace(process.program);
+  }
+  for (std::string& line : look.unseen) names.replace_in(line);
+}
+
 }  // namespace
 
 void hide_process_names(EvidenceSet& evidence, DoctorReport& report) {
@@ -92,6 +112,13 @@ void hide_process_names(EvidenceSet& evidence, DoctorReport& report) {
       names.replace_in(command.error);
     }
     names.replace_in(host.agent_error);
+  }
+  if (evidence.job_seen) {
+    for (JobHostEvidence& host : evidence.job_seen->hosts) {
+      hide_in_look(names, host.first);
+      if (host.second) hide_in_look(names, *host.second);
+      names.replace_in(host.error);
+    }
   }
   for (PairEvidence& pair : evidence.pairs) {
     for (PortTry& attempt : pair.ports) {

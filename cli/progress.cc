@@ -29,6 +29,9 @@ std::string seconds(double s) {
 }
 
 std::string cell_text(const Cell& cell) {
+  if (cell.kind == CellKind::kEndpoint) {
+    return fmt::format("{} {} {}, {} at once", cell.op, cell.api, cell.answer, cell.outstanding);
+  }
   const std::string& how = cell.measure.empty() ? cell.algorithm : cell.measure;
   std::string text = fmt::format("{} {} {} ranks", cell.op, how, cell.ranks);
   if (cell.bytes > 0) text += " " + format_bytes(cell.bytes);

@@ -18,6 +18,7 @@
 #include "core/split.h"
 #include "kernels/kernels.h"
 #include "probes/probe.h"
+#include "probes/stacks/stack.h"
 #include "probes/thresholds.h"
 #include "reports/import/importer.h"
 #include "reports/links/link_kinds.h"
@@ -153,6 +154,17 @@ std::vector<Descriptor> engines() {
   return rows;
 }
 
+std::vector<Descriptor> stacks() {
+  std::vector<Descriptor> rows;
+  for (const StackRow& row : stack_table()) {
+    Descriptor& out = rows.emplace_back(describe(row.name, row.help));
+    for (const StackVariable& variable : row.variables) {
+      out.params.push_back({variable.name, "text", "", "", variable.effect});
+    }
+  }
+  return rows;
+}
+
 std::vector<Descriptor> probes() {
   std::vector<Descriptor> rows;
   for (const ProbeRow& row : probe_table()) rows.push_back(row.descriptor);
@@ -250,6 +262,7 @@ std::vector<NamedTable> all_tables() {
   add(soak_threshold_table());
   return {commands,
           {"probes", "Probes (plumbline doctor, scenario key `probes`)", probes()},
+          {"stacks", "Libraries of a job of one's own (plumbline doctor --stack)", stacks()},
           {"transports", "Transports", transports()},
           {"engines", "Engines (scenario key `engine`)", engines()},
           {"codecs", "Compression (scenario key `compression`, coll --compression)", codecs()},

@@ -125,7 +125,7 @@ endfunction()
 # lint, asan and tsan) every file includes what it uses.
 set(common_headers <algorithm> <array> <cmath> <cstdint> <filesystem> <fstream> <functional> <map> <memory> <optional>
                    <set> <span> <sstream> <string> <string_view> <utility> <vector> <fmt/format.h> <tl/expected.hpp>
-                   ${PROJECT_SOURCE_DIR}/core/json.h)  # never the library itself: see there
+                   <core/json.h>)  # never the library itself: see there; a path would keep ccache from finding it
 function(plumbline_read_headers_once speed)
   set(name plumbline_headers_${speed})
   if(TARGET ${name})

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "collectives/endpoints/endpoint_measure.h"
 #include "collectives/engine.h"
 #include "collectives/links/link_measure.h"
 #include "collectives/list_work.h"
@@ -169,6 +170,7 @@ constexpr CellRunRow kRuns[] = {
     {CellKind::kCheck, measure, memory_of_operations, nullptr},
     {CellKind::kLink, measure_links, memory_of_links, link_cell_limit_ms},
     {CellKind::kRoof, measure_roof, memory_of_roof, nullptr},
+    {CellKind::kEndpoint, measure_endpoint, memory_of_links, endpoint_cell_limit_ms},
 };
 
 }  // namespace

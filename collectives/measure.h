@@ -47,6 +47,11 @@ struct MeasureSettings {
   // Link cells: [from * ranks + to] = why that pair is not to be measured, empty = it is. May be
   // empty as a whole. A link cell's streams last throughput_time_ns each.
   std::vector<std::string> pair_reasons;
+  // Cells of servers of language models: the server's key; empty = none. Nowhere else.
+  std::string endpoint_key = {};
+  // Longest time in which nothing of an answer may come: a request may wait its turn behind others,
+  // and the servers that clusters run give it up themselves after 120 s.
+  int64_t endpoint_silence_ms = 150'000;
 };
 
 struct MeasureContext {

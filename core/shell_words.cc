@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/text.h"
+
 namespace plumbline {
 namespace {
 
@@ -121,6 +123,11 @@ std::string shell_line(const std::vector<std::string>& words) {
 
 Expected<std::vector<std::string>> split_words(std::string_view text) {
   return Splitter(text).all();
+}
+
+bool is_variable_name(std::string_view name) {
+  return !name.empty() && !is_digit(name.front()) &&
+         std::all_of(name.begin(), name.end(), [](char c) { return is_alnum(c) || c == '_'; });
 }
 
 }  // namespace plumbline

@@ -25,4 +25,7 @@ std::string shell_line(const std::vector<std::string>& words);
 // it does there. At least one word, else an Error.
 Expected<std::vector<std::string>> split_words(std::string_view text);
 
+// A name that an environment variable can have: letters, digits and '_', no digit first.
+bool is_variable_name(std::string_view name);
+
 }  // namespace plumbline

@@ -206,6 +206,7 @@ bool AgentConnection::read_answers() {
     lose(ErrorCode::kPeerLost, "closed its output");
     return false;
   }
+  bytes_ns_ = monotonic_ns();
   lines_.feed({chunk.data(), static_cast<size_t>(n)});
   while (!lost_) {
     const std::optional<std::string> line = lines_.next();
@@ -280,7 +281,9 @@ void AgentConnection::ask_for_time_if_silent() {
   const int64_t now = monotonic_ns();
   if (asked_ns_ != 0 && heard_ns_ > asked_ns_) asked_ns_ = 0;
   if (asked_ns_ != 0) {
-    if (now - asked_ns_ < kHungNs) return;
+    // Whoever sends bytes is not silent: they are a long answer, or nonsense, which has an end of
+    // its own.
+    if (now - asked_ns_ < kHungNs || now - bytes_ns_ < kSilentNs) return;
     return lose(ErrorCode::kTimeout, fmt::format("hangs: it has been silent for {:.1f} s",
                                                  static_cast<double>(now - heard_ns_) / kSecond));
   }

@@ -104,6 +104,7 @@ class AgentConnection : public HostAgent {
   Message sending_;
   size_t sent_ = 0;
   int64_t heard_ns_ = 0, asked_ns_ = 0;  // monotonic; asked_ns_ 0 = no own question is out
+  int64_t bytes_ns_ = 0;                 // when the last bytes of an answer came
   int64_t kept_alive_ns_ = 0;
   bool ever_spoke_ = false, lost_ = false;
   int shell_lines_ = 0;

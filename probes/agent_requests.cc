@@ -64,6 +64,7 @@ PLUMBLINE_MESSAGE(AskSnapshot, "", host, ports, names, own_data_ip, buffer_bytes
 PLUMBLINE_MESSAGE(MemoryReply, "available_bytes machine", available_bytes, machine)
 PLUMBLINE_MESSAGE(CoresReply, "cores", cores)
 PLUMBLINE_MESSAGE(AskWatch, "", peers, live)
+PLUMBLINE_MESSAGE(AskJob, "", pid, port, name, run, identities, lone_program, ends, apart_ms)
 PLUMBLINE_MESSAGE(AskListen, "id addresses ports", id, addresses, ports)
 PLUMBLINE_MESSAGE(ListenReply, "ports", ports)
 PLUMBLINE_MESSAGE(AskListened, "id", id)
@@ -99,6 +100,8 @@ PLUMBLINE_MESSAGE(CaptureStopped, "summary", summary, packets, dropped, cut, byt
 PLUMBLINE_MESSAGE(AskCaptureRead, "id", id, offset, bytes)
 PLUMBLINE_MESSAGE(CapturePiece, "base64", base64, end)
 PLUMBLINE_MESSAGE(AskCommand, "command", label, command, timeout_ms)
+PLUMBLINE_MESSAGE(AskRdma, "device", device, port, library)
+PLUMBLINE_MESSAGE(AskEndpoint, "url", url, model, key, questions, silence_ms)
 
 static void to_json(Json& json, const CountersReply& reply) { json = reply.counts; }
 static void from_json(const Json& json, CountersReply& reply) { reply.counts = counts_of(json); }
@@ -142,6 +145,7 @@ template struct AgentWire<AskMemory>;
 template struct AgentWire<AskCounters>;
 template struct AgentWire<AskCores>;
 template struct AgentWire<AskWatch>;
+template struct AgentWire<AskJob>;
 template struct AgentWire<AskListen>;
 template struct AgentWire<AskListened>;
 template struct AgentWire<AskUnlisten>;
@@ -161,5 +165,7 @@ template struct AgentWire<AskCaptureStart>;
 template struct AgentWire<AskCaptureStop>;
 template struct AgentWire<AskCaptureRead>;
 template struct AgentWire<AskCommand>;
+template struct AgentWire<AskRdma>;
+template struct AgentWire<AskEndpoint>;
 
 }  // namespace plumbline

@@ -23,6 +23,7 @@
 #include "probes/actions/stream.h"
 #include "probes/evidence.h"
 #include "probes/gather/host_watch.h"
+#include "probes/job_evidence.h"
 #include "probes/sources/source.h"
 
 namespace plumbline {
@@ -85,6 +86,10 @@ struct AskWatch {
   PLUMBLINE_ASKS("watch", WatchState);
   std::vector<WatchedPeer> peers = {};
   bool live = false;
+};
+struct AskJob : JobSelection {
+  PLUMBLINE_ASKS("job", JobHostEvidence);
+  int64_t apart_ms = 2000;  // between the two looks; 0 = one look
 };
 
 struct ListenReply {
@@ -204,6 +209,19 @@ struct AskCommand {
   std::string label = {};
   std::vector<std::string> command = {};
   int64_t timeout_ms = 5000;
+};
+struct AskRdma {
+  PLUMBLINE_ASKS("rdma", RdmaClimb);
+  std::string device = {};
+  int port = 1;
+  std::string library = {};  // of verbs; empty = the system's
+};
+struct AskEndpoint {
+  PLUMBLINE_ASKS("endpoint", EndpointEvidence);
+  std::string url = {}, model = {};
+  std::string key = {};    // in this request only: never in an answer
+  bool questions = false;  // put some to the model too
+  int64_t silence_ms = 20'000;
 };
 
 // The one way from these values to what travels, and back; for the requests above.

@@ -13,9 +13,10 @@
 
 namespace plumbline {
 
-PLUMBLINE_JSON_FIELDS(JobHost, name, data, interface, speed, reached_by, ssh, where, apart)
+PLUMBLINE_JSON_FIELDS(JobHost, name, data, interface, speed, reached_by, ssh, where, apart, ports,
+                      samples, uncalled, rdma_devices)
 PLUMBLINE_JSON_FIELDS(Job, file, hosts, ranks, port_base, master_port, ports, extra_ports, rdma,
-                      deep, idle_s, config, problems)
+                      rdma_or_tcp, deep, idle_s, config, problems, names)
 PLUMBLINE_JSON_FIELDS(AddressEvidence, ip, prefix, scope, flags)
 PLUMBLINE_JSON_FIELDS(InterfaceEvidence, name, index, kind, mac, mtu, up, carrier, state, speed_bps,
                       speed_max_bps, duplex, master, master_kind, port_state, isolated, parent, arp,
@@ -32,14 +33,19 @@ PLUMBLINE_JSON_FIELDS(FilterSource, tool, present, readable, why, state)
 PLUMBLINE_JSON_FIELDS(BufferEvidence, asked, send, receive, error)
 PLUMBLINE_JSON_FIELDS(RdmaDevice, name, netdev, link_layer, transport, port, state, active_mtu,
                       gids)
-PLUMBLINE_JSON_FIELDS(RdmaEvidence, library, library_error, hardware, devices)
+PLUMBLINE_JSON_FIELDS(RdmaRung, name, error, text)
+PLUMBLINE_JSON_FIELDS(RdmaClimb, device, profile, port, error, rungs)
+PLUMBLINE_JSON_FIELDS(RdmaEvidence, library, library_error, hardware, devices, climbs)
 PLUMBLINE_JSON_FIELDS(CommandEvidence, label, command, status, out, error)
+PLUMBLINE_JSON_FIELDS(EndpointTry, what, end, status, error, text, model, cut_short, took_ns,
+                      tokens, first_token_ns)
+PLUMBLINE_JSON_FIELDS(EndpointEvidence, url, model, error, models, tries)
 PLUMBLINE_JSON_FIELDS(HostEvidence, name, source, agent_cause, agent_error, version, build,
                       agent_pid, config, system, os, kernel, hostname, boot_id, model, uid,
                       privileges, unreadable, interfaces, routes, policy_rules, neighbours, sockets,
                       names, filter_sources, filters, forwarding_loops, sysctls, conntrack_count,
                       conntrack_max, descriptors, locked_memory, load1, cores_usable, buffers,
-                      clock_offset_ns, clock_uncertainty_ns, rdma, commands)
+                      clock_offset_ns, clock_uncertainty_ns, rdma, commands, endpoints)
 PLUMBLINE_JSON_FIELDS(RouteLookup, with_source, error, type, dev, via, source, table)
 PLUMBLINE_JSON_FIELDS(NeighbourProbe, dev, method, on_link, macs, kernel_state, kernel_mac, asker,
                       asked, error)
@@ -61,7 +67,7 @@ PLUMBLINE_JSON_FIELDS(QualityEvidence, streams, datagrams, round_trips_ns, busy_
                       error)
 PLUMBLINE_JSON_FIELDS(PairEvidence, from, to, from_ip, to_ip, same_machine, skipped, routes,
                       neighbour, ping, ports, burst, mtu, quality, idle, idle_s)
-PLUMBLINE_JSON_FIELDS(EvidenceSet, schema, suite_version, time, job, hosts, pairs)
+PLUMBLINE_JSON_FIELDS(EvidenceSet, schema, suite_version, time, job, hosts, pairs, stack, job_seen)
 
 const HostEvidence* find_host(const EvidenceSet& evidence, const std::string& name) {
   for (const HostEvidence& host : evidence.hosts) {

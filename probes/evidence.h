@@ -17,6 +17,8 @@
 #include "core/diagnosis/trace_summary.h"
 #include "core/error.h"
 #include "probes/filters/filter_rule.h"
+#include "probes/job_evidence.h"
+#include "probes/stacks/plan.h"
 
 namespace plumbline {
 
@@ -33,6 +35,13 @@ struct JobHost {
   // Hosts that it is not supposed to talk to, by name, and why (leaves of a star, a ring's far
   // side).
   std::map<std::string, std::string> apart;
+  // On which of the job's ports this host waits; absent = on all of them. `samples` are those that
+  // stand for a range of which any may be taken.
+  std::optional<std::vector<int>> ports = {};
+  std::vector<PortSample> samples = {};
+  // Of these, the ones on which the hosts named here never call.
+  std::map<std::string, std::vector<int>> uncalled = {};
+  std::vector<std::string> rdma_devices = {};  // that the host file names (a JACCL matrix)
 };
 
 struct Job {
@@ -42,11 +51,13 @@ struct Job {
   int port_base = 29600, master_port = 29500;
   std::vector<int> ports;        // every port of the job: window and master port, ascending
   std::vector<int> extra_ports;  // asked for in addition, not of the job
-  bool rdma = false;             // the job asks for RDMA
+  bool rdma = false;             // the job asks for RDMA, or its host file names devices
+  bool rdma_or_tcp = false;      // and goes on over TCP where that does not work
   bool deep = false;             // slow probes were allowed
   int64_t idle_s = 0;            // so long a connection lies idle and is used again; 0 = none does
   std::map<std::string, std::string> config;  // options that all ranks must share
   std::vector<std::string> problems;  // of the files themselves, "hosts.json:7: what is wrong"
+  std::vector<std::string> names;     // that ranks look up, beside those of the hosts
 };
 
 // ---- one host ----
@@ -149,11 +160,26 @@ struct RdmaDevice {
   int64_t active_mtu = 0;
   std::vector<std::string> gids;  // by index; empty string = empty entry
 };
+// One step of setting up a queue pair, as the library answered.
+struct RdmaRung {
+  std::string name;   // of rdma_rungs() (probes/rdma_rungs.h)
+  std::string error;  // empty = it was done
+  std::string text;   // what was found, "::ffff:10.0.0.1 at index 1"
+};
+// The steps on one device up to a queue pair that would wait for its peer, each in turn as far as
+// it went; all of it was given back.
+struct RdmaClimb {
+  std::string device, profile;
+  int port = 1;
+  std::string error;  // why nothing could be tried
+  std::vector<RdmaRung> rungs;
+};
 struct RdmaEvidence {
   std::string library;  // name of the verbs library that was loaded; empty = none
   std::string library_error;
   std::string hardware;  // why the hardware cannot, as far as it can be told; empty = may
   std::vector<RdmaDevice> devices;
+  std::vector<RdmaClimb> climbs;  // where the job asks for RDMA
 };
 
 struct CommandEvidence {
@@ -162,6 +188,27 @@ struct CommandEvidence {
   int status = 0;
   std::string out;    // cut at 64 KiB
   std::string error;  // why it did not run
+};
+
+// One request to a server of language models, from this host.
+struct EndpointTry {
+  std::string what;               // "health" | "models" | "chat" | "chat stream" | "completions" |
+                                  // "completions stream"
+  std::string end = "not_tried";  // or how it ended: a word of AnswerEnd (http/completion.h)
+  int status = 0;                 // of HTTP; 0 = there was none
+  std::string error = {};         // why it is not answered
+  std::string text = {};          // what the model said, cut
+  std::string model = {};         // which one says so
+  bool cut_short = false;         // it had more to say than it was allowed to
+  int64_t took_ns = 0, tokens = 0;
+  std::optional<int64_t> first_token_ns = {};
+};
+
+struct EndpointEvidence {
+  std::string url, model;           // as asked for; no model = the first that it has
+  std::string error = {};           // why nothing could be asked
+  std::vector<std::string> models;  // that it says it has
+  std::vector<EndpointTry> tries;
 };
 
 struct HostEvidence {
@@ -203,6 +250,7 @@ struct HostEvidence {
   int64_t clock_uncertainty_ns = 0;
   std::optional<RdmaEvidence> rdma;
   std::vector<CommandEvidence> commands;
+  std::vector<EndpointEvidence> endpoints;
 };
 
 // ---- one ordered pair of hosts, by one pair of data addresses ----
@@ -336,8 +384,10 @@ struct EvidenceSet {
   int schema = 1;
   std::string suite_version, time;  // RFC 3339 UTC
   Job job;
-  std::vector<HostEvidence> hosts;  // as in job.hosts
-  std::vector<PairEvidence> pairs;  // every ordered pair that should talk
+  std::vector<HostEvidence> hosts;      // as in job.hosts
+  std::vector<PairEvidence> pairs;      // every ordered pair that should talk
+  std::optional<StackPlan> stack = {};  // what the user's own stack would do; the job is its
+  std::optional<JobEvidence> job_seen;  // somebody's own job, where one was looked at
 };
 
 const HostEvidence* find_host(const EvidenceSet& evidence, const std::string& name);
@@ -368,6 +418,10 @@ void to_json(nlohmann::json& json, const RdmaEvidence& rdma);
 void from_json(const nlohmann::json& json, RdmaEvidence& rdma);
 void to_json(nlohmann::json& json, const CommandEvidence& command);
 void from_json(const nlohmann::json& json, CommandEvidence& command);
+void to_json(nlohmann::json& json, const RdmaClimb& climb);
+void from_json(const nlohmann::json& json, RdmaClimb& climb);
+void to_json(nlohmann::json& json, const EndpointEvidence& endpoint);
+void from_json(const nlohmann::json& json, EndpointEvidence& endpoint);
 void to_json(nlohmann::json& json, const BurstEvidence& burst);
 void from_json(const nlohmann::json& json, BurstEvidence& burst);
 void to_json(nlohmann::json& json, const QualityEvidence& quality);

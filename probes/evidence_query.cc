@@ -53,6 +53,37 @@ std::vector<Cidr> data_of(const JobHost& job) {
   return out;
 }
 
+const std::vector<int>& ports_of(const Job& job, const std::string& host) {
+  for (const JobHost& each : job.hosts) {
+    if (each.name == host && each.ports) return *each.ports;
+  }
+  return job.ports;
+}
+
+std::vector<int> ports_between(const Job& job, const std::string& from, const std::string& to) {
+  std::vector<int> out = ports_of(job, to);
+  for (const JobHost& each : job.hosts) {
+    const auto never = each.uncalled.find(from);
+    if (each.name != to || never == each.uncalled.end()) continue;
+    std::erase_if(out, [&](int port) { return is_in(never->second, port); });
+  }
+  return out;
+}
+
+bool calls_nobody(const EvidenceSet& evidence, const PairEvidence& pair) {
+  return evidence.stack && ports_between(evidence.job, pair.from, pair.to).empty();
+}
+
+std::pair<int, int> range_of(const Job& job, const std::string& host, int port) {
+  for (const JobHost& each : job.hosts) {
+    if (each.name != host) continue;
+    for (const PortSample& sample : each.samples) {
+      if (sample.port == port) return {sample.first, sample.last};
+    }
+  }
+  return {port, port};
+}
+
 bool only_loopback(const JobHost& job) {
   const auto data = data_of(job);
   return !data.empty() && all_of(data, [](const Cidr& cidr) { return is_loopback_ip(cidr.ip); });

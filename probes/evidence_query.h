@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/host/ip.h"
@@ -25,6 +26,14 @@ const InterfaceEvidence* data_interface(const JobHost& job, const HostEvidence& 
 // between machines.
 std::vector<Cidr> data_of(const JobHost& job);
 bool only_loopback(const JobHost& job);
+// Ports of the job on which this host waits.
+const std::vector<int>& ports_of(const Job& job, const std::string& host);
+// Those of them that this peer calls.
+std::vector<int> ports_between(const Job& job, const std::string& from, const std::string& to);
+// A stack whose plan has no connection from this pair's first host to the other.
+bool calls_nobody(const EvidenceSet& evidence, const PairEvidence& pair);
+// The range that a port stands for where it was tried in place of others; {port, port} elsewhere.
+std::pair<int, int> range_of(const Job& job, const std::string& host, int port);
 // The host has said something about itself.
 bool has_facts(const HostEvidence& host);
 // Why it has not.

@@ -89,6 +89,18 @@ PlanFault plan_fault(const PortPlan& plan) {
       fmt::format("--port-base {}", std::max(1, free_base))};
 }
 
+PlanFault plan_fault(const EvidenceSet& evidence) {
+  return evidence.stack ? PlanFault{} : plan_fault(plan_of(evidence.job));
+}
+
+std::optional<std::pair<int, int>> port_span(const std::string& text, char mark) {
+  const size_t between = text.find(mark);
+  const auto first = parse_port(text.substr(0, between));
+  const auto last = between == std::string::npos ? first : parse_port(text.substr(between + 1));
+  if (!first || !last || *first > *last) return std::nullopt;
+  return std::pair{*first, *last};
+}
+
 std::pair<int, int> ephemeral_range(const HostEvidence& host) {
   const auto linux_range = host.sysctls.find("net.ipv4.ip_local_port_range");
   if (linux_range != host.sysctls.end()) return parse_port_range(linux_range->second);

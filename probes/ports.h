@@ -31,6 +31,11 @@ struct PlanFault {
   std::string wrong, remedy;
 };
 PlanFault plan_fault(const PortPlan& plan);
+// Of the evidence's job; a stack's ports are judged by its own model.
+PlanFault plan_fault(const EvidenceSet& evidence);
+
+// The ports of "A-B", or of "A" alone, with this mark between the two; nothing where it is none.
+std::optional<std::pair<int, int>> port_span(const std::string& text, char mark);
 
 // {first, last} of the ports that the host takes for outgoing connections, {0, 0} unknown; and
 // those of them that it was told to leave alone.

@@ -31,6 +31,8 @@ enum Need : unsigned {
   kNeedMtu = 32,
   kNeedQuality = 64,  // short streams
   kNeedCommand = 128,
+  kNeedEndpoint = 256,
+  kNeedRdma = 512,  // where the job asks for RDMA: its devices, up to a queue pair
 };
 
 struct ProbeCallSpec {
@@ -40,6 +42,9 @@ struct ProbeCallSpec {
   // command line, never a file). Without that its checks are skipped.
   std::vector<std::string> command = {};
   bool permitted = false;
+  // Of the probe `endpoint`: the key that the server wants, out of the variable that `key_from`
+  // names. It goes into requests to agents and nowhere else.
+  std::string key = {};
 };
 
 struct ProbeContext {

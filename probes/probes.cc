@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/host/requirement.h"
+#include "core/ranges.h"
 #include "probes/checks.h"
 #include "probes/gather/gather.h"
 #include "probes/judges/judges.h"
@@ -15,8 +16,18 @@ namespace {
 const ParamRow kPorts = {"ports", "text", "", "ports",
                          "further ports to try, such as 65432,7000-7010"};
 
+bool runs_command(const ProbeRow& row) { return row.needs == kNeedCommand; }
+
 // Runs by itself only where somebody named it: it needs parameters.
-bool needs_naming(const ProbeRow& row) { return row.needs == kNeedCommand; }
+bool needs_naming(const ProbeRow& row) {
+  return runs_command(row) || (row.needs & kNeedEndpoint) != 0;
+}
+
+// Recorded evidence holds what was asked of a server.
+bool told_of(const ProbeRow& row, const EvidenceSet& evidence) {
+  return (row.needs & kNeedEndpoint) != 0 &&
+         any_of(evidence.hosts, [](const HostEvidence& host) { return !host.endpoints.empty(); });
+}
 
 // Of a probe without parameters.
 ProbeRow row(const char* name, const char* help, int rung, unsigned needs,
@@ -34,13 +45,13 @@ std::vector<Judged> rows_of(const std::vector<ProbeCallSpec>& calls, std::vector
   std::vector<Judged> out;
   if (calls.empty()) {
     for (const ProbeRow& row : probe_table()) {
-      if (!needs_naming(row)) out.push_back({&row, {}});
+      if (!needs_naming(row) || told_of(row, evidence)) out.push_back({&row, {}});
     }
     return out;
   }
   for (const ProbeCallSpec& call : calls) {
     const ProbeRow* row = find_probe(call.probe);
-    if (row != nullptr && needs_naming(*row) && !call.permitted) {
+    if (row != nullptr && runs_command(*row) && !call.permitted) {
       const auto run = call.params.find("run");
       const std::string label = run == call.params.end() ? std::string() : run->second;
       for (const JobHost& host : evidence.job.hosts) {
@@ -74,6 +85,8 @@ const std::vector<ProbeRow>& probe_table() {
           kNeedSnapshot | kNeedConnect, judge_ports),
       row("name", "the host's own name gives its data address", kRungName, kNeedSnapshot,
           judge_name),
+      row("stack", "what the library of --stack would take, and where it would wait", kRungName,
+          kNeedSnapshot, judge_stack),
       row("ssh", "the ssh login works where hosts are reached by it", 35, kNeedSnapshot, judge_ssh),
       row("launch", "an agent answers on every host, of the same version", kRungLaunch,
           kNeedSnapshot, judge_launch),
@@ -109,8 +122,24 @@ const std::vector<ProbeRow>& probe_table() {
           kNeedSnapshot | kNeedConnect | kNeedMtu, judge_mtu),
       row("quality", "round trip, loss, rate of every direction", kRungQuality,
           kNeedSnapshot | kNeedConnect | kNeedQuality, judge_quality),
-      row("rdma", "verbs library, devices, port state, GIDs, locked memory", kRungRdma,
-          kNeedSnapshot, judge_rdma),
+      row("rdma",
+          "verbs library, devices, port state, GIDs, locked memory; where RDMA is asked for, all "
+          "up "
+          "to a queue pair",
+          kRungRdma, kNeedSnapshot | kNeedRdma, judge_rdma),
+      {{"endpoint",
+        "a server of language models (OpenAI's interface): reached from every host, and its "
+        "answers to a question by each way of asking",
+        {},
+        {{"url", "text", "", "", "where it is: http://mini1:8080"},
+         {"model", "text", "", "", "the model to ask; default: the first that it has"},
+         {"key_from", "text", "", "",
+          "name of the environment variable here, ENDPOINT_KEY..., that holds the server's key"},
+         {"silence", "number", "20", "s", "longest time in which nothing of an answer may come"}},
+        {}},
+       kRungEndpoint,
+       kNeedSnapshot | kNeedEndpoint,
+       judge_endpoint},
       {{"command",
         "the same read-only command on every host, its output compared",
         {},
@@ -120,7 +149,7 @@ const std::vector<ProbeRow>& probe_table() {
          {"match", "text", "", "",
           "regular expression that the output must match; default: equal"}},
         {}},
-       160,
+       170,
        kNeedCommand,
        judge_command},
   };

@@ -146,16 +146,29 @@ const char* doctor_verdict(const DoctorReport& report) {
 }
 
 std::string doctor_json(const DoctorReport& report) {
-  const nlohmann::json json = {{"schema", kSchema},
-                               {"verdict", doctor_verdict(report)},
-                               {"hosts", report.hosts},
-                               {"findings", report.findings},
-                               {"checks", report.checks}};
+  const nlohmann::json json = {
+      {"schema", kSchema},       {"verdict", doctor_verdict(report)},
+      {"hosts", report.hosts},   {"findings", report.findings},
+      {"checks", report.checks}, {"stack", report.stack ? *report.stack : nlohmann::json()},
+      {"job", report.job}};
   return printable_json(json_text(json, 2));
 }
 
 std::string doctor_text(const DoctorReport& report, int width, bool colour, bool all) {
   DoctorWriter writer(width, colour);
+  for (const std::string& line : report.plan) {
+    const size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    writer.line(std::string(indent, ' '), clean(line.substr(indent)));
+  }
+  if (!report.plan.empty()) writer.blank();
+  if (report.job) {
+    const char* before = "";
+    for (const std::string& line : job_lines(*report.job)) {
+      writer.line(before, line);
+      before = "  ";
+    }
+    writer.blank();
+  }
   for (const Finding& finding : report.findings) {
     write_finding(writer, finding, all);
     writer.blank();

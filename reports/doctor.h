@@ -4,11 +4,15 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "core/diagnosis/finding.h"
+#include "reports/doctor_job.h"
 
 namespace plumbline {
 
@@ -22,6 +26,11 @@ struct DoctorReport {
   std::map<std::string, std::string> probes = {};
   // Keys of checks that were skipped because all hosts are one machine.
   std::set<std::string> one_machine = {};
+  // What a library of the user's own would take (doctor --stack): lines for people, and the same
+  // as JSON; empty and null where nobody asked.
+  std::vector<std::string> plan = {};
+  std::shared_ptr<const nlohmann::json> stack = {};
+  std::optional<DoctorJob> job = {};  // what `doctor --job` is about
 };
 
 // What was asked with `doctor --only`: of the findings those that belong to one of these probes
@@ -34,8 +43,8 @@ DoctorReport only_asked(DoctorReport report, const std::vector<std::string>& pro
 // checks do not count, and are counted beside the verdict in the text.
 const char* doctor_verdict(const DoctorReport& report);
 
-// The fixed form for scripts: schema, verdict, hosts, findings, checks; indented, with a newline
-// at the end.
+// The fixed form for scripts: schema, verdict, hosts, findings, checks, job (null without one);
+// indented, with a newline at the end.
 std::string doctor_json(const DoctorReport& report);
 // For a terminal of `width` columns (0 = no wrapping): a line per probe with its counts, below it
 // the checks that are not fine, and in a sentence what was skipped; or `all` checks, one by one.

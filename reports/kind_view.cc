@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "reports/content.h"
+#include "reports/endpoint_view.h"
 #include "reports/links/link_view.h"
 #include "reports/text.h"
 
@@ -65,6 +66,7 @@ constexpr KindView kViews[] = {
     {CellKind::kBandwidth, "Bandwidth", add_group_tables, kBandwidthLegends},
     {CellKind::kThroughput, "Throughput", add_group_tables, kThroughputLegends},
     {CellKind::kCheck, "Correctness", add_check_table, {}},
+    {CellKind::kEndpoint, "Serving", add_endpoint_tables, {}},
 };
 
 constexpr std::string_view kTime = "time";

@@ -10,6 +10,9 @@ namespace plumbline {
 namespace {
 
 bool of_times(const CellKindRow& kind) { return kind.has_times(); }
+bool of_transfers(const CellKindRow& kind) {
+  return kind.has_times() && kind.timing != CellTiming::kRequests;
+}
 bool of_timed_operations(const CellKindRow& kind) { return kind.times_operations(); }
 bool of_collectives(const CellKindRow& kind) { return kind.collective; }
 bool of_latencies(const CellKindRow& kind) { return kind.headline == Headline::kTime; }
@@ -234,6 +237,32 @@ MetricValue link_loss(const View&, const Item& item) {
   });
 }
 
+// ---- of servers of language models ----
+
+MetricValue told(const Item& item, const char* key) {
+  return number_or(extra_of(item.record->measurement, key), "no answer came that tells it");
+}
+MetricValue token_rate(const View&, const Item& item) { return told(item, kEndpointTokenRate); }
+MetricValue answer_rate(const View&, const Item& item) { return told(item, kEndpointAnswerRate); }
+MetricValue answer_time(const View&, const Item& item) { return told(item, kEndpointAnswerTime); }
+MetricValue gap_median(const View&, const Item& item) { return told(item, kEndpointGap50); }
+MetricValue gap_p99(const View&, const Item& item) {
+  return number_or(extra_of(item.record->measurement, kEndpointGap99),
+                   "too few tokens came one by one");
+}
+double ended(const Item& item, const char* end) {
+  return extra_of(item.record->measurement, endpoint_count_key(end).c_str()).value_or(0);
+}
+MetricValue turned_away(const View&, const Item& item) { return {ended(item, "busy"), "", ""}; }
+MetricValue unanswered(const View&, const Item& item) {
+  const auto all = extra_of(item.record->measurement, kEndpointRequests);
+  if (!all) return {std::nullopt, "", "nothing was asked"};
+  return {*all - ended(item, "answered") - ended(item, "busy"), "", ""};
+}
+MetricValue wrong_answers(const View&, const Item& item) {
+  return {extra_of(item.record->measurement, kEndpointWrong).value_or(0), "", ""};
+}
+
 // "latency" in "latency bandwidth".
 bool has_word(std::string_view words, std::string_view word) {
   while (!words.empty()) {
@@ -273,9 +302,9 @@ const std::vector<MetricRow>& metric_table() {
        "the very first operation, setting up connections included"},
       {"cv", MetricUnit::kShare, of_times, "", Moves::kNothing, quantile<&TimeSummary::cv>,
        "standard deviation over mean of the times"},
-      {"algbw", MetricUnit::kRate, of_times, "", Moves::kBytes, bandwidth<&Item::algbw_Bps>,
+      {"algbw", MetricUnit::kRate, of_transfers, "", Moves::kBytes, bandwidth<&Item::algbw_Bps>,
        "size over time"},
-      {"busbw", MetricUnit::kRate, of_times, "", Moves::kBytes, bandwidth<&Item::busbw_Bps>,
+      {"busbw", MetricUnit::kRate, of_transfers, "", Moves::kBytes, bandwidth<&Item::busbw_Bps>,
        "the same times the operation's factor: comparable to the speed of the wire"},
       {"peak", MetricUnit::kRate, of_timed_operations, "", Moves::kBytes, peak,
        "algbw of the fastest operation"},
@@ -337,6 +366,22 @@ const std::vector<MetricRow>& metric_table() {
        Moves::kNothing, link_rtt, "median round trip of the slowest pair"},
       {"link_loss", MetricUnit::kShare, of_timing<CellTiming::kPairs>, "udp", Moves::kNothing,
        link_loss, "datagrams lost, of the pair that lost most"},
+      {"tokens_per_s", MetricUnit::kPerSecond, of_timing<CellTiming::kRequests>, "",
+       Moves::kNothing, token_rate, "tokens of all answers together, per second"},
+      {"answer_tokens_per_s", MetricUnit::kPerSecond, of_timing<CellTiming::kRequests>, "",
+       Moves::kNothing, answer_rate, "of one streamed answer, behind its first token; median"},
+      {"answer", MetricUnit::kTime, of_timing<CellTiming::kRequests>, "", Moves::kNothing,
+       answer_time, "median time of a whole answer; `p50` is that of the first token"},
+      {"gap_p50", MetricUnit::kTime, of_timing<CellTiming::kRequests>, "", Moves::kNothing,
+       gap_median, "between two tokens of a streamed answer, median"},
+      {"gap_p99", MetricUnit::kTime, of_timing<CellTiming::kRequests>, "", Moves::kNothing, gap_p99,
+       "its 99 % quantile"},
+      {"busy", MetricUnit::kCount, of_timing<CellTiming::kRequests>, "", Moves::kNothing,
+       turned_away, "requests that were turned away (429, 503)"},
+      {"unanswered", MetricUnit::kCount, of_timing<CellTiming::kRequests>, "", Moves::kNothing,
+       unanswered, "requests that failed: no connection, silence, 504, broken off, nonsense"},
+      {"wrong_answers", MetricUnit::kCount, of_timing<CellTiming::kRequests>, "", Moves::kNothing,
+       wrong_answers, "answers without the text that the block asks for"},
   };
   return kTable;
 }

@@ -6,10 +6,15 @@
 #include "core/diagnosis/finding.h"
 #include "core/file.h"
 #include "core/host/ip.h"
+#include "core/json.h"
+#include "core/ranges.h"
 #include "core/record/tally.h"
 #include "core/shell_words.h"
 #include "probes/ports.h"
+#include "probes/stacks/plan_text.h"
+#include "probes/stacks/stack_gather.h"
 #include "runs/hosts/port_window.h"
+#include "runs/job_run.h"
 #include "scenarios/placement.h"
 
 namespace plumbline {
@@ -61,6 +66,33 @@ bool lacks_second_machine(const Job& job, const Check& check) {
          check.id != kCommandProbe;
 }
 
+// Who the ranks are, and what their environment holds.
+StackQuestion question_of(const DiagnoseRequest& request) {
+  const StackRequest& stack = *request.stack;
+  const std::vector<ScenarioHost>& hosts = request.scenario->hosts;
+  StackQuestion question;
+  question.shell = stack.shell;
+  question.files = stack.files;
+  WorldShape world;
+  world.ranks = request.ranks;
+  for (const size_t host : place_ranks(hosts, world)) question.hosts.push_back(hosts[host].name);
+  const bool here =
+      std::all_of(hosts.begin(), hosts.end(), [](const ScenarioHost& host) { return host.local; });
+  for (size_t rank = 0; rank < question.hosts.size(); ++rank) {
+    StackEnvironment& environment = question.environment.emplace_back();
+    if (here) environment = stack.shell;  // a job started here gets all of it
+    if (rank < stack.rank_variables.size()) {
+      for (const auto& [name, value] : stack.rank_variables[rank]) environment[name] = value;
+    }
+    for (const StackRequest::Variable& each : stack.variables) {
+      if (each.host.empty() || each.host == question.hosts[rank]) {
+        environment[each.name] = each.value;
+      }
+    }
+  }
+  return question;
+}
+
 }  // namespace
 
 NicAddress data_address(const std::string& text) {
@@ -95,6 +127,11 @@ Job job_of(const DiagnoseRequest& request) {
       const std::string why = talk_reason(hosts, i, j);
       if (!why.empty()) out.apart[hosts[j].name] = why;
     }
+    for (const std::vector<std::string>& cell : host.rdma) {
+      for (const std::string& device : cell) {
+        if (!is_in(out.rdma_devices, device)) out.rdma_devices.push_back(device);
+      }
+    }
     job.hosts.push_back(std::move(out));
   }
   job.ranks = request.ranks;
@@ -112,14 +149,16 @@ Job job_of(const DiagnoseRequest& request) {
       if (!known) job.extra_ports.push_back(port);
     }
   }
-  job.rdma = request.options->text("transport") == "rdma";
+  job.rdma = request.options->text("transport") == "rdma" ||
+             any_of(job.hosts, [](const JobHost& host) { return !host.rdma_devices.empty(); });
+  job.rdma_or_tcp = request.over_tcp_too;
   job.deep = request.deep;
   job.idle_s = request.idle_s;
   for (const auto& [name, value] : request.options->values()) job.config[name] = value.value;
   return job;
 }
 
-ProbeResult diagnose(const DiagnoseRequest& request, const AgentSet& agents) {
+ProbeContext probe_context(const DiagnoseRequest& request, const AgentSet& agents) {
   ProbeContext context;
   context.agents = agents.agents();
   context.evidence.suite_version = PLUMBLINE_VERSION;
@@ -131,13 +170,29 @@ ProbeResult diagnose(const DiagnoseRequest& request, const AgentSet& agents) {
   context.trace_folder = request.trace_folder;
   context.keep_traces = request.keep_traces;
   if (request.interrupted) context.interrupted = request.interrupted;
+  return context;
+}
+
+ProbeResult diagnose(const DiagnoseRequest& request, const AgentSet& agents) {
+  ProbeContext context = probe_context(request, agents);
+  if (request.stack) {
+    const StackRequest& stack = *request.stack;
+    context.evidence.job.problems.insert(context.evidence.job.problems.end(),
+                                         stack.problems.begin(), stack.problems.end());
+    plan_for_hosts(context, *stack.row, question_of(request));
+  }
   return run_probes(std::move(context), request.calls);
 }
 
 DoctorReport report_of(const ProbeResult& result) {
   DoctorReport report;
   for (const JobHost& host : result.evidence.job.hosts) report.hosts.push_back(host.name);
+  if (!result.evidence.job_seen) report.plan = stack_lines(result.evidence);
+  if (result.evidence.stack) {
+    report.stack = std::make_shared<const nlohmann::json>(*result.evidence.stack);
+  }
   report.checks = result.checks;
+  report.job = shown_job(result.evidence);
   report.findings = result.findings;
   for (const ProbeRow& row : probe_table()) {
     report.probes[row.descriptor.name] = row.descriptor.help;

@@ -4,10 +4,21 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
 #include "core/host/host.h"
 
 namespace plumbline {
+namespace {
+
+std::string key_variable(const ProbeCall& call) {
+  const auto found = call.params.find("key_from");
+  const bool named = call.probe == kEndpointProbe && found != call.params.end();
+  return named ? found->second : std::string();
+}
+
+}  // namespace
+
 uint64_t fresh_seed() {
   return static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) &
          0xffffffff;
@@ -47,8 +58,28 @@ Status check_binaries(const std::vector<ScenarioHost>& hosts, const Permitted& p
   return {};
 }
 
+std::string endpoint_key(const std::string& variable) {
+  const char* value = variable.empty() ? nullptr : std::getenv(variable.c_str());
+  return value == nullptr ? std::string() : value;
+}
+
+Status check_keys(const Scenario& scenario) {
+  std::vector<std::string> variables;
+  for (const ProbeCall& call : scenario.probes) variables.push_back(key_variable(call));
+  for (const MatrixBlock& block : scenario.matrix) variables.push_back(block.key_from);
+  for (const std::string& variable : variables) {
+    if (variable.empty() || !endpoint_key(variable).empty()) continue;
+    return fail(
+        ErrorCode::kConfig,
+        fmt::format("the variable {}, from which the key of a server is to come, is not set",
+                    variable),
+        "set and export it, or leave `key_from` out");
+  }
+  return {};
+}
+
 ProbeCallSpec probe_call(const ProbeCall& call, bool permitted) {
-  return {call.probe, call.params, call.command, permitted};
+  return {call.probe, call.params, call.command, permitted, endpoint_key(key_variable(call))};
 }
 
 }  // namespace plumbline

@@ -32,6 +32,15 @@ struct Permitted {
 // An error where hosts of a stranger's choice name a program of theirs (`binary`).
 Status check_binaries(const std::vector<ScenarioHost>& hosts, const Permitted& permitted);
 
+// The keys of servers that a scenario's probes and cells ask, out of this process's environment,
+// which the scenario names variables of. They are handed to agents and ranks with the request that
+// needs them, and stand nowhere else.
+//
+// Empty where no variable is named, or it is not set.
+std::string endpoint_key(const std::string& variable);
+// kConfig, by its name, where one of them is not set.
+Status check_keys(const Scenario& scenario);
+
 // The scenario's calls, for the probes; `permitted`: whether its commands may run.
 ProbeCallSpec probe_call(const ProbeCall& call, bool permitted);
 

@@ -213,6 +213,7 @@ Status settle_hosts(PreparedRun& run, Caller& caller, int& code) {
     return {};
   }
   if (!asked.place) {
+    if (const Status keys = check_keys(run.scenario); !keys) return fail(keys.error());
     const Status programs = check_binaries(run.scenario.hosts, asked.permitted);
     if (!programs) return programs;
   }

@@ -22,6 +22,7 @@ DiagnoseRequest ladder_of(const PreparedRun& run, Caller& caller) {
   request.scenario = &run.scenario;
   request.options = &run.options;
   request.ranks = largest_world(run.plan);
+  request.over_tcp_too = true;  // `auto`: there is no transport yet that could need it
   for (const ProbeCall& call : run.scenario.probes) {
     request.calls.push_back(probe_call(call, run.asked.permitted.commands));
   }

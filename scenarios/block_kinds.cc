@@ -14,6 +14,7 @@ constexpr BlockKindRow kBlockKinds[] = {
     {CellKind::kThroughput, nullptr, nullptr, check_operation_block, operation_cells},
     {CellKind::kCheck, nullptr, nullptr, check_operation_block, operation_cells},
     {CellKind::kLink, kLinkOp, read_link_keys, check_link_block, link_cells},
+    {CellKind::kEndpoint, kEndpointOp, read_endpoint_keys, check_endpoint_block, endpoint_cells},
 };
 
 }  // namespace

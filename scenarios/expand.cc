@@ -199,7 +199,7 @@ Expected<HostSets> host_sets_of(const HostChoice& choice, const std::vector<Scen
 // Links are measured pair by pair, and those that are apart left out there. Everything else needs
 // connections where its messages go: some algorithms keep to them, the tree always does.
 std::string why_apart(const Cell& cell, const std::vector<ScenarioHost>& hosts) {
-  if (row(cell.kind).timing == CellTiming::kPairs) return "";
+  if (row(cell.kind).own_connections()) return "";
   const RankPairs apart = apart_ranks(hosts, place_ranks(hosts, world_of(cell)));
   if (apart.empty()) return "";
   const auto algorithm = algorithm_between(cell, OptionSet(), apart);
@@ -242,6 +242,10 @@ std::string compression_unsupported(const Cell& cell) {
 }
 
 Impossible why_impossible(const Cell& cell, const Vocabulary& vocabulary) {
+  if (row(cell.kind).timing == CellTiming::kRequests) {
+    if (cell.ranks == 1) return {};
+    return {"ranks", fmt::format("one rank asks a server, not {}", cell.ranks)};
+  }
   if (row(cell.kind).timing == CellTiming::kPairs) {
     if (cell.ranks >= 2) return {};
     return {"ranks", fmt::format("a link needs at least 2 ranks, not {}", cell.ranks)};

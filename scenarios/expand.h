@@ -59,4 +59,12 @@ std::vector<Cell> link_cells(const MatrixBlock& block, const ExpandContext& cont
 bool check_link_block(const MatrixBlock& block, const Scenario& scenario,
                       const Vocabulary& vocabulary, Problems& problems);
 
+// ---- cells of servers of language models: expand_endpoint.cc ----
+
+inline constexpr const char* kEndpointOp = "endpoint";
+
+std::vector<Cell> endpoint_cells(const MatrixBlock& block, const ExpandContext& context);
+bool check_endpoint_block(const MatrixBlock& block, const Scenario& scenario,
+                          const Vocabulary& vocabulary, Problems& problems);
+
 }  // namespace plumbline

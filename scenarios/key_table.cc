@@ -178,7 +178,8 @@ constexpr KeyRow kTable[] = {
      "size, "
      "of 2 ranks or more, by the engine `native`."},
     {"matrix[].outstanding", kInt, kInt, kOptional, nullptr, "1", 1, 1024,
-     "Operations in flight at once; `throughput` blocks only."},
+     "Operations in flight at once; `throughput` blocks only. In an `endpoint` block: requests at "
+     "a time."},
     {"matrix[].repeat", kInt, 0, kOptional, nullptr, "1", 1, 1000,
      "Measure each cell so many times, at different moments of the run."},
     {"matrix[].stop", kObject, 0, kOptional, nullptr, "{}", kNoMin, kNoMax,
@@ -192,7 +193,8 @@ constexpr KeyRow kTable[] = {
      "Longest time for the samples of one cell; `min_n` does not prolong it."},
     {"matrix[].time", kDuration, 0, kOptional, nullptr, "\"500ms\"", kNoMin, kNoMax,
      "How long a cell of a `throughput` block lasts; in a `link` block each pair, direction and "
-     "measure."},
+     "measure; in an `endpoint` block (`\"10s\"`) requests are sent so long, and those under way "
+     "are waited for."},
     {"matrix[].measure", kText, kText, kOptional, "@measure", "all of them", kNoMin, kNoMax,
      "`link` blocks: `latency` (round trips), `stream` (one way), `duplex` (both ways at once), "
      "`parallel` (several streams), `loaded_rtt` (round trips beside a stream), `incast` (all "
@@ -203,6 +205,23 @@ constexpr KeyRow kTable[] = {
      "`link` blocks: payload rates of the measure `udp`, such as `\"100Mbit\"`."},
     {"matrix[].datagram", kSize, 0, kOptional, nullptr, "1200", 24, 65507,
      "`link` blocks: payload bytes of a datagram of the measure `udp`."},
+    {"matrix[].url", kText, 0, kOptional, nullptr, "", kNoMin, kNoMax,
+     "`endpoint` blocks: where the server is, `\"http://mini1:8080\"`. Plain http; a local proxy "
+     "speaks https."},
+    {"matrix[].model", kText, kText, kOptional, nullptr, "the server's first", kNoMin, kNoMax,
+     "`endpoint` blocks: the model to ask, by its name in /v1/models."},
+    {"matrix[].api", kText, kText, kOptional, "chat|completions", "\"chat\"", kNoMin, kNoMax,
+     "`endpoint` blocks: /v1/chat/completions or /v1/completions."},
+    {"matrix[].answer", kText, kText, kOptional, "stream|whole", "\"stream\"", kNoMin, kNoMax,
+     "`endpoint` blocks: token by token, or all at once."},
+    {"matrix[].max_tokens", kInt, kInt, kOptional, nullptr, "64", 1, 100'000,
+     "`endpoint` blocks: longest answer that is asked for."},
+    {"matrix[].answer_has", kText, 0, kOptional, nullptr, "not looked at", kNoMin, kNoMax,
+     "`endpoint` blocks: an answer without this text is wrong. The question asks for the numbers "
+     "from 1 on."},
+    {"matrix[].key_from", kText, 0, kOptional, nullptr, "no key", kNoMin, kNoMax,
+     "`endpoint` blocks: name of the environment variable of this process that holds the server's "
+     "key; it begins with ENDPOINT_KEY. The key itself is written down nowhere."},
     {"matrix[].config", kObject, 0, kOptional, nullptr, "{}", kNoMin, kNoMax,
      "Options that hold for the cells of this block only; they are part of the cells' identity."},
     {"matrix[].config.*", kScalar, 0, kOptional, nullptr, "", kNoMin, kNoMax,

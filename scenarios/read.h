@@ -40,6 +40,10 @@ MatrixBlock read_block(const Json& block, const std::string& where, Problems& pr
 void read_link_keys(const Json& block, const std::string& where, Problems& problems,
                     MatrixBlock& out);
 
+// What only blocks of servers of language models have.
+void read_endpoint_keys(const Json& block, const std::string& where, Problems& problems,
+                        MatrixBlock& out);
+
 // A text or a list of texts.
 std::vector<std::string> texts(const Json& value);
 // Text as it is, numbers and booleans as the option table spells them.
@@ -56,6 +60,12 @@ OptionChoices option_choices(const Vocabulary& vocabulary);
 // What makes no sense in a block of operations; false = there is nothing to expand.
 bool check_operation_block(const MatrixBlock& block, const Scenario& scenario,
                            const Vocabulary& vocabulary, Problems& problems);
+
+// Of a probe or block that asks a server of language models; `path` is that of its object.
+void check_server(const std::string& url, const std::string& key_from, const std::string& path,
+                  Problems& problems);
+// The parameters of all calls of that probe.
+void check_endpoint_probes(const Scenario& scenario, Problems& problems);
 
 void check_scenario(const Scenario& scenario, const Vocabulary& vocabulary, Problems& problems);
 

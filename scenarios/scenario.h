@@ -40,6 +40,11 @@ struct Vocabulary {
 // The probe whose parameter `run` is a command of the scenario's author.
 inline constexpr const char* kCommandProbe = "command";
 
+// The probe that asks a server of language models, by its parameter `url`.
+inline constexpr const char* kEndpointProbe = "endpoint";
+// How the variables begin that hold keys of such servers: no scenario gets at any other.
+inline constexpr const char* kKeyVariables = "ENDPOINT_KEY";
+
 struct ProbeCall {
   std::string probe;
   std::map<std::string, std::string> params;
@@ -122,6 +127,10 @@ struct MatrixBlock {
   std::vector<int> streams = {4};
   std::vector<uint64_t> rate_bps = {50'000'000};
   uint64_t datagram = 1200;
+  // Blocks that ask a server of language models, as in Cell.
+  std::string url, answer_has, key_from;
+  std::vector<std::string> model = {""}, api = {"chat"}, answer = {"stream"};
+  std::vector<int> max_tokens = {0};
   std::map<std::string, std::string> params;  // option overrides of this block
   std::string path;                           // "$.matrix[0]" for messages
 };
@@ -135,6 +144,7 @@ struct NumberAxis {
 inline constexpr NumberAxis kNumberAxes[] = {
     {"arrays", &MatrixBlock::arrays, &Cell::arrays},
     {"outstanding", &MatrixBlock::outstanding, &Cell::outstanding},
+    {"max_tokens", &MatrixBlock::max_tokens, &Cell::max_tokens},
 };
 
 struct Scenario {

@@ -10,6 +10,8 @@ set -euo pipefail
 # group  debian                     homebrew
 # build holds everything that configuring needs, the test libraries (header-only or small) included,
 # so that quickstart.sh and test.sh share one build folder.
+# torch (125 packages, 128 MB to fetch, 561 MB on disk) is installed by hand only: its lab cells are
+# skipped without it.
 # "-" in the homebrew column: macOS brings it along or does without it (gnuplot-iostream has no
 # formula; there plots go through a plain pipe).
 table() {
@@ -45,6 +47,7 @@ test    openssh-client             -
 test    git                        git
 test    ccache                     ccache
 test    dpkg-dev                   -
+test    libibverbs-dev             -
 test    file                       -
 test    groff-base                 -
 labs    iproute2                   -
@@ -71,6 +74,7 @@ labs    qemu-system-x86            -
 labs    busybox-static             -
 labs    cpio                       -
 labs    kmod                       -
+labs    ibverbs-providers          -
 labs    chromium                   -
 labs    chromium-driver            -
 labs    python3-selenium           -
@@ -82,6 +86,7 @@ peers   libopenmpi-dev             -
 peers   mpich                      -
 peers   libmpich-dev               -
 peers   ucx-utils                  -
+torch   python3-torch              -
 static  g++-aarch64-linux-gnu      -
 static  qemu-user                  -
 package dpkg-dev                   -

@@ -16,7 +16,8 @@ constexpr const char* kFail = "fail";
 constexpr const char* kWarn = "warn";
 constexpr const char* kNote = "note";
 constexpr const char* kFailOrWarn = "fail; warn while it still works";
-constexpr const char* kRdma = "fail when RDMA was asked for, else note";
+constexpr const char* kRdma =
+    "fail when RDMA was asked for, warn in a run that goes on over TCP, else note";
 
 constexpr CauseRow kTable[] = {
     // files and options
@@ -182,6 +183,39 @@ constexpr CauseRow kTable[] = {
     {"collective.mismatch", "ranks called different operations", "the flight recorder", kFail},
     {"collective.stalled", "one rank stopped making progress", "the flight recorder", kFail},
     {"collective.wrong_data", "a result did not verify", "the verifier: rank and step", kFail},
+    // somebody's own job
+    {"stack.interface",
+     "the job's stack takes an interface that the other hosts cannot reach: a container's bridge, "
+     "a VPN, another network",
+     "the address that it would publish, or that its sockets have, beside the other hosts' "
+     "networks",
+     kFail},
+    {"stack.one_rank",
+     "each process would be a world of one rank: it starts, agrees with nobody, and looks fine",
+     "the variables that the launcher gives and the stack reads; of a job that runs also whose MPI "
+     "it has loaded",
+     "fail; warn of a job that runs and was told so: it may be meant"},
+    {"job.stopped", "a process of the job is stopped: all others wait for it",
+     "its state in two looks; it was told to stop (SIGSTOP, SIGTSTP), or a debugger holds it",
+     kFail},
+    {"job.not_reading", "a process of the job does not read what others have sent to it",
+     "unread bytes that do not get fewer between two looks while the sender still waits with more; "
+     "a stopped process is job.stopped",
+     "fail; warn while it works on something else"},
+    // servers of language models
+    {"endpoint.unreachable", "no connection to the server comes about",
+     "connections from every host: refused or unanswered; from some alone: the way, not the server",
+     kFail},
+    {"endpoint.busy", "the server turns requests away because its queue is full",
+     "status 429 or 503, while others are answered or it says that it is well", kWarn},
+    {"endpoint.stalled",
+     "the server takes a request and does not answer it to the end: a worker is gone, or not all "
+     "ranks generate",
+     "silence, status 502 or 504, or an answer that breaks off", kFail},
+    {"endpoint.wrong_answer",
+     "the server answers, but not what was asked for: another status, no such model, no JSON, or a "
+     "sum that is wrong",
+     "its status and what it said; the question is 2 + 2", kFail},
     {"macos.local_network_privacy", "macOS refuses the process, not the network",
      "the same target answers the system's own tool", kFail},
 };

@@ -36,6 +36,10 @@ struct SymptomRow {
   const char* errno_name = nullptr;  // "ECONNRESET": this word alone fits, too
   // What to try by hand where no probe looks (ssh); nullptr elsewhere.
   const char* by_hand = nullptr;
+  // The stack (a name of `doctor --stack`) whose own words these are; nullptr: of none, or of
+  // several. `runs`: they come from a job that ran already, so that the job itself is looked at.
+  const char* stack = nullptr;
+  bool runs = false;
 };
 
 const std::vector<SymptomRow>& symptom_table();

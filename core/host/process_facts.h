@@ -36,6 +36,9 @@ struct ProcessFacts {
 std::optional<ProcessFacts> read_process(int64_t pid);
 // Empty when it is not set, or may not be read.
 std::string process_variable(int64_t pid, const std::string& name);
+// All of them, NAME=VALUE, each ended by a zero; empty when they may not be read. They may hold
+// secrets: whoever asks keeps what he needs and nothing else.
+std::string process_environment(int64_t pid);
 
 // ---- of this process ----
 

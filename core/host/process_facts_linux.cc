@@ -73,6 +73,8 @@ std::string process_variable(int64_t pid, const std::string& name) {
   return value;
 }
 
+std::string process_environment(int64_t pid) { return read_all(pid, "environ"); }
+
 // The second number of /proc/self/statm (proc(5)): resident pages.
 std::optional<uint64_t> resident_bytes() {
   uint64_t total = 0, resident = 0;

@@ -69,6 +69,12 @@ std::string process_variable(int64_t pid, const std::string& name) {
   return {};
 }
 
+std::string process_environment(int64_t pid) {
+  std::string text;
+  for (const std::string& entry : read_words(pid).variables) text.append(entry).push_back('\0');
+  return text;
+}
+
 std::optional<uint64_t> resident_bytes() {
   proc_taskinfo info{};
   const int size = proc_pidinfo(getpid(), PROC_PIDTASKINFO, 0, &info, sizeof info);

@@ -19,6 +19,8 @@ constexpr const char* kSustainedKeys[] = {"dtype",     "redop", "algorithm",   "
                                           "arrays",    "split", "outstanding", "time"};
 constexpr const char* kCheckKeys[] = {"dtype", "redop",  "algorithm",   "root",   "placement",
                                       "sync",  "engine", "compression", "arrays", "split"};
+constexpr const char* kEndpointKeys[] = {"time",   "outstanding", "url",        "model",   "api",
+                                         "answer", "max_tokens",  "answer_has", "key_from"};
 constexpr const char* kLinkKeys[] = {"time", "measure", "streams", "rate", "datagram"};
 
 constexpr CellKindRow kKindTable[] = {
@@ -36,6 +38,10 @@ constexpr CellKindRow kKindTable[] = {
      false, CellTiming::kPairs, Headline::kNone, kLinkKeys},
     {CellKind::kRoof, "roof", "what the bare socket and the memory can do", false, false,
      CellTiming::kBarePath, Headline::kNone, std::span<const char* const>()},
+    {CellKind::kEndpoint, "endpoint",
+     "requests to a server of language models by one rank, `outstanding` at a time, over a fixed "
+     "`time`, with `op` `endpoint` (which means this kind)",
+     true, false, CellTiming::kRequests, Headline::kNone, kEndpointKeys},
 };
 
 template <typename Wanted>
@@ -104,8 +110,10 @@ struct FieldValue<CellKind> {
 namespace {
 
 constexpr Field<Cell> kind_field() {
-  Field<Cell> row = field<&Cell::kind>(
-      {"kind", "", "`latency`, `bandwidth`, `throughput`, `check`, `link` or `roof`"});
+  Field<Cell> row =
+      field<&Cell::kind>({"kind", "",
+                          "`latency`, `bandwidth`, `throughput`, `check`, `link`, `roof` or "
+                          "`endpoint`"});
   row.word = [](const Cell& cell) -> std::string_view { return to_string(cell.kind); };
   return row.in_csv("kind").published(R"({"enum":["latency","bandwidth","workload"]})").bare();
 }
@@ -199,6 +207,18 @@ constexpr Field<Cell> kCellFields[] = {
                                 "groups of the ranks that run the operation at the same time, "
                                 "`mod:N` or `div:N`; size and root are those of one group"})
         .in_csv("split"),
+    sparse_field<&Cell::url>({"url", "", "cells of kind `endpoint` only: where the server is"})
+        .in_csv("url"),
+    sparse_field<&Cell::model>({"model", "", "the model asked for; absent = the server's first"})
+        .in_csv("model"),
+    sparse_field<&Cell::api>({"api", "", "how it is asked: `chat` or `completions`"}).in_csv("api"),
+    sparse_field<&Cell::answer>({"answer", "", "how it answers: `stream` or `whole`"})
+        .in_csv("answer"),
+    sparse_field<&Cell::answer_has>({"answer_has", "", "what a right answer contains"}),
+    sparse_field<&Cell::key_from>(
+        {"key_from", "", "name of the environment variable that holds the server's key"}),
+    sparse_field<&Cell::max_tokens>({"max_tokens", "tokens", "longest answer that is asked for"})
+        .in_csv("max_tokens"),
 };
 
 }  // namespace

@@ -24,7 +24,15 @@
 namespace plumbline {
 
 // In the order in which reports show them.
-enum class CellKind : uint8_t { kLatency, kBandwidth, kThroughput, kCheck, kLink, kRoof };
+enum class CellKind : uint8_t {
+  kLatency,
+  kBandwidth,
+  kThroughput,
+  kCheck,
+  kLink,
+  kRoof,
+  kEndpoint
+};
 
 // What a cell of the kind times.
 enum class CellTiming : uint8_t {
@@ -33,6 +41,7 @@ enum class CellTiming : uint8_t {
   kSustained,  // several operations in flight, over a fixed time
   kPairs,      // every ordered pair of ranks on its own; what was found lies in the links
   kBarePath,   // the path without our protocol, as the scale of the others
+  kRequests,   // requests to somebody else's server, so many at a time, over a fixed time
 };
 
 // The number that stands for a cell where there is room for one.
@@ -53,6 +62,10 @@ struct CellKindRow {
   // One summary of times speaks for the whole cell.
   bool has_times() const { return timing != CellTiming::kNothing && timing != CellTiming::kPairs; }
   bool times_operations() const { return collective && has_times(); }
+  // What it measures goes over connections of its own, and not over the ranks'.
+  bool own_connections() const {
+    return timing == CellTiming::kPairs || timing == CellTiming::kRequests;
+  }
 };
 
 std::span<const CellKindRow> cell_kind_table();
@@ -107,6 +120,12 @@ struct Cell {
   // "mod:2". `bytes`, `count` and `root` are those of one group. Not part of the JSON where empty:
   // all ranks are one.
   std::string split;
+  // Cells of servers of language models only (elsewhere empty or 0, and then not part of the JSON):
+  // where the server is, the model (empty: its first), how it is asked ("chat" | "completions") and
+  // answers ("stream" | "whole"), of how many tokens at most, what a right answer contains (empty:
+  // not looked at), and the variable of the coordinator's environment that holds the key.
+  std::string url, model, api, answer, answer_has, key_from;
+  int max_tokens = 0;
 
   bool operator==(const Cell&) const = default;
 };

@@ -183,6 +183,10 @@ constexpr Field<Record> kRecordFields[] = {
 
 }  // namespace
 
+std::string endpoint_count_key(std::string_view end) {
+  return fmt::format("endpoint_{}_count", end);
+}
+
 std::string cold_op_key(int number) { return fmt::format("cold_op_{}_ns", number); }
 
 std::string cell_id(const Record& record) { return cell_id(record.cell); }
@@ -382,8 +386,9 @@ Status ran_as_asked(const Cell& cell, const Measurement& measurement, const std:
   // The option is about our own group; what another engine runs over is its own affair.
   const bool by_option = cell.transport == "auto" && cell.engine == kNativeEngine;
   const std::string& asked = by_option ? option : cell.transport;
-  // Links are measured over connections of their own, whatever the ranks use among themselves.
-  const bool own_connections = row(cell.kind).timing == CellTiming::kPairs;
+  // Links and servers are measured over connections of their own, whatever the ranks use among
+  // themselves.
+  const bool own_connections = row(cell.kind).own_connections();
   if (!ran || asked == "auto" || asked == over || own_connections) return {};
   return fail(Error{ErrorCode::kMismatch,
                     "transport " + asked + " was asked for, but the ranks used " +

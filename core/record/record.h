@@ -170,6 +170,18 @@ inline constexpr const char* kCostDepth = "cost_depth_count";
 inline constexpr const char* kCostWire = "cost_wire_bytes";
 inline constexpr const char* kCostReduce = "cost_reduce_bytes";
 inline constexpr const char* kCostCopy = "cost_copy_bytes";
+// Keys of cells of kind `endpoint` (docs/serving.md): requests by how they ended (AnswerEnd of
+// transport/http/completion.h, "endpoint_busy_count"), wrong answers, and of those that were
+// answered: tokens, all per second; of streamed ones the rate of one answer, and between tokens.
+inline constexpr const char* kEndpointRequests = "endpoint_requests_count";
+inline constexpr const char* kEndpointWrong = "endpoint_wrong_count";
+inline constexpr const char* kEndpointTokens = "endpoint_tokens_count";
+inline constexpr const char* kEndpointTokenRate = "endpoint_tokens_per_s";
+inline constexpr const char* kEndpointAnswerRate = "endpoint_answer_tokens_per_s";  // median
+inline constexpr const char* kEndpointAnswerTime = "endpoint_answer_p50_ns";
+inline constexpr const char* kEndpointGap50 = "endpoint_gap_p50_ns";
+inline constexpr const char* kEndpointGap99 = "endpoint_gap_p99_ns";
+std::string endpoint_count_key(std::string_view end);
 // Whether the speeds that links are held against are the user's own word: of how many links of the
 // record the host file states the speed of both ends. Records of versions before it have none.
 inline constexpr const char* kStatedSpeeds = "stated_link_speeds_count";

@@ -97,7 +97,8 @@ Noise judge_noise(const Record& record, int64_t clock_call_ns) {
     return noise;
   }
   const CellTiming timing = row(record.cell.kind).timing;
-  const bool link = timing == CellTiming::kPairs, check = timing == CellTiming::kNothing;
+  // Of a server's times only the machine from which it was asked is judged.
+  const bool link = row(record.cell.kind).own_connections(), check = timing == CellTiming::kNothing;
   if (m.outcome == Outcome::kSkipped || (!timed(record) && !link && !check)) return noise;
 
   const Machines machines = machines_of(record.environment);

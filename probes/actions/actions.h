@@ -22,7 +22,7 @@ class AgentSession {
   AgentSession(const AgentSession&) = delete;
   AgentSession& operator=(const AgentSession&) = delete;
 
-  // Rows that may outlive the session: snapshot, memory, counters, watch, listen, listened,
+  // Rows that may outlive the session: snapshot, memory, counters, watch, job, listen, listened,
   // unlisten, connect, burst, stream, round_trips, mtu, ping, route, neighbour, datagrams.open,
   // datagrams.send, datagrams.close, capture.start, capture.stop, capture.read, command.
   std::vector<AgentRequest> requests();
@@ -32,7 +32,7 @@ class AgentSession {
 };
 
 // requests_host.cc, used by actions.cc alone: snapshot, nics, memory, cores, counters, watch,
-// command.
+// job, command.
 std::vector<AgentRequest> host_requests();
 
 }  // namespace plumbline

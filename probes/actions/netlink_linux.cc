@@ -56,8 +56,8 @@ void NetlinkRequest::close() {
 }
 
 Status ask_netlink(const NetlinkRequest& request, const AgentCall& call,
-                   const std::function<void(const nlmsghdr&)>& message) {
-  const Fd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE));
+                   const std::function<void(const nlmsghdr&)>& message, int protocol) {
+  const Fd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol));
   if (!fd.valid()) return fail_errno(ErrorCode::kSystem, "open a netlink socket", errno);
   const std::string& bytes = request.bytes();
   if (::send(fd.get(), bytes.data(), bytes.size(), 0) < 0) {

@@ -33,8 +33,11 @@ class NetlinkRequest {
 };
 
 // Calls `message` for each part of the answer. kSystem with the errno that the kernel answered.
+// `protocol`: NETLINK_ROUTE, or another part of the kernel that speaks the same way
+// (NETLINK_SOCK_DIAG).
 Status ask_netlink(const NetlinkRequest& request, const AgentCall& call,
-                   const std::function<void(const nlmsghdr&)>& message);
+                   const std::function<void(const nlmsghdr&)>& message,
+                   int protocol = NETLINK_ROUTE);
 
 // The family's structure behind the header; false when the message is too short for it.
 bool netlink_body(const nlmsghdr& message, void* body, size_t size);

@@ -1,5 +1,6 @@
 // What an agent is asked about its own host alone.
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string_view>
@@ -10,11 +11,14 @@
 #include "core/host/process_facts.h"
 #include "core/text.h"
 #include "probes/actions/actions.h"
+#include "probes/actions/endpoint.h"
 #include "probes/actions/ends.h"
 #include "probes/actions/host_state.h"
 #include "probes/actions/neighbour.h"
+#include "probes/actions/rdma_climb.h"
 #include "probes/agent_requests.h"
 #include "probes/evidence_query.h"
+#include "probes/job/look.h"
 
 namespace plumbline {
 namespace {
@@ -42,6 +46,11 @@ Expected<CountersReply> run_counters(const AskCounters&, const AgentCall&) {
   const auto counters = read_counters();
   if (!counters) return fail(counters.error());
   return CountersReply{*counters};
+}
+
+Expected<JobHostEvidence> run_job(const AskJob& asked, const AgentCall& call) {
+  constexpr int64_t kMostApartMs = 60'000;
+  return look_at_job(asked, std::clamp<int64_t>(asked.apart_ms, 0, kMostApartMs), call);
 }
 
 std::string route_text(const RouteLookup& route) {
@@ -148,7 +157,13 @@ std::vector<AgentRequest> host_requests() {
       AgentWire<AskCounters>::row("packet counters of this host's network stack", run_counters),
       AgentWire<AskWatch>::row(
           "what may change here while others measure: links, routes, counters, heat", run_watch),
+      AgentWire<AskJob>::row(
+          "processes and TCP sockets of somebody's own job here, looked at twice", run_job),
+      AgentWire<AskRdma>::row("what a program needs of an RDMA device, tried in a child process",
+                              climb_in_child),
       AgentWire<AskCommand>::row("runs a read-only command and returns its output", run_words),
+      AgentWire<AskEndpoint>::row("asks a server of language models, as its clients do",
+                                  try_endpoint),
   };
 }
 

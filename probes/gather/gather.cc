@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <optional>
 #include <thread>
 
 #include "core/host/ip.h"
+#include "core/number.h"
+#include "core/ranges.h"
 #include "core/units.h"
+#include "probes/evidence_query.h"
 #include "probes/rules/host_signal.h"
 #include "probes/sources/source.h"
 #include "transport/address.h"
@@ -21,6 +25,8 @@ constexpr int64_t kSnapshotMs = 10000;
 // connection (launch/agent_connection.cc).
 constexpr int64_t kAliveMs = 5000;
 constexpr int64_t kCountersMs = 2000;
+// How often an agent may wait for a silent server, and what comes beside.
+constexpr int64_t kEndpointLooks = 2, kEndpointQuestions = 5, kEndpointBesideMs = 12'000;
 constexpr int64_t kSignalMs = 200;       // between two looks at a signal that may be flapping
 constexpr int64_t kSteadyMs = 10'500;    // a little more than the slowest rhythm that is looked for
 constexpr int64_t kHalfRhythmMs = 5200;  // in which its signal changes once
@@ -45,6 +51,7 @@ void take_snapshots(ProbeContext& context) {
     AskSnapshot request;
     request.host = evidence.hosts[i].name;
     request.ports = evidence.job.ports;
+    request.names = evidence.job.names;
     request.own_data_ip = first_ip(evidence.job.hosts[i]);
     request.deep = evidence.job.deep;
     const auto bytes = evidence.job.config.find("sock_bufsize");
@@ -158,6 +165,76 @@ void run_commands(ProbeContext& context, const std::vector<ProbeCallSpec>& calls
       });
     }
     batch.collect();
+  }
+}
+
+// What the job would need of its devices, where it asks for RDMA: nothing is taken of them for a
+// job that does not.
+void climb_rdma_devices(ProbeContext& context) {
+  constexpr size_t kMostDevices = 8;
+  constexpr int64_t kClimbMs = 16'000;
+  EvidenceSet& evidence = context.evidence;
+  if (!evidence.job.rdma) return;
+  AgentBatch batch(context);
+  for (size_t i = 0; i < evidence.hosts.size(); ++i) {
+    HostEvidence& host = evidence.hosts[i];
+    if (!host.rdma || !same_as_earlier(evidence, evidence.job.hosts[i]).empty()) continue;
+    const std::vector<std::string>& named = evidence.job.hosts[i].rdma_devices;
+    size_t asked = 0;
+    for (const RdmaDevice& device : host.rdma->devices) {
+      if (!named.empty() && !is_in(named, device.name)) continue;
+      if (++asked > kMostDevices) break;
+      batch.ask(i, AskRdma{device.name, device.port, {}}, kClimbMs,
+                [&host](RdmaClimb climb) { host.rdma->climbs.push_back(std::move(climb)); });
+    }
+  }
+  batch.collect();
+}
+
+// Reachability from everywhere at once; the questions from one host alone, because such servers
+// answer one at a time, and would be full of ours.
+void ask_endpoint(ProbeContext& context, const AskEndpoint& asked) {
+  EvidenceSet& evidence = context.evidence;
+  AgentBatch everywhere(context);
+  std::optional<size_t> reached;
+  for (size_t i = 0; i < evidence.hosts.size(); ++i) {
+    if (!same_as_earlier(evidence, evidence.job.hosts[i]).empty()) continue;
+    everywhere.ask(i, asked, kEndpointLooks * asked.silence_ms + kEndpointBesideMs,
+                   [&evidence, &reached, i](EndpointEvidence reply) {
+                     const bool came =
+                         !reply.tries.empty() && reply.tries.front().end != "unreachable";
+                     if (came && !reached) reached = i;
+                     evidence.hosts[i].endpoints.push_back(std::move(reply));
+                   });
+  }
+  everywhere.collect();
+  if (!reached || is_over(context)) return;
+  AskEndpoint questions = asked;
+  questions.questions = true;
+  AgentBatch one(context);
+  one.ask(*reached, questions, kEndpointQuestions * asked.silence_ms + kEndpointBesideMs,
+          [&evidence, &reached](EndpointEvidence reply) {
+            auto& tries = evidence.hosts[*reached].endpoints.back().tries;
+            tries.insert(tries.end(), reply.tries.begin(), reply.tries.end());
+          });
+  one.collect();
+}
+
+void ask_endpoints(ProbeContext& context, const std::vector<ProbeCallSpec>& calls) {
+  constexpr int64_t kDefaultSilence = 20;
+  for (const ProbeCallSpec& call : calls) {
+    const auto param = [&](const char* name) {
+      const auto found = call.params.find(name);
+      return found == call.params.end() ? std::string() : found->second;
+    };
+    if (call.probe != "endpoint" || param("url").empty()) continue;
+    AskEndpoint asked;
+    asked.url = param("url");
+    asked.model = param("model");
+    asked.key = call.key;
+    asked.silence_ms =
+        1000 * parse_whole<int64_t>(param("silence"), 1, 600).value_or(kDefaultSilence);
+    ask_endpoint(context, asked);
   }
 }
 
@@ -281,6 +358,11 @@ void gather_evidence(ProbeContext& context, unsigned needs, const std::vector<Pr
     gather_pairs(context, needs, traces);
   }
   if ((needs & kNeedCommand) != 0 && !stop()) run_commands(context, calls);
+  if ((needs & kNeedRdma) != 0 && !stop()) climb_rdma_devices(context);
+  if ((needs & kNeedEndpoint) != 0 && !stop()) {
+    say("asking the server of language models");
+    ask_endpoints(context, calls);
+  }
   take_later_counters(context, false);
   if (any_may_flap_slowly(evidence)) {
     say("watching a signal that has come and gone before");

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -115,10 +116,12 @@ class HostCaptures {
                std::vector<int> ports)
       : context_(context), id_(std::move(id)), own_(std::move(own)), ports_(std::move(ports)) {}
 
-  // Hosts that may not capture say so in their evidence (`unreadable`).
-  void start();
+  // On how many hosts it runs. Those that may not capture say so in their evidence (`unreadable`).
+  size_t start();
   // What each host that captured has seen. `keep`: the files stay with the agents until fetched.
   std::map<size_t, TraceSummary> stop(bool keep);
+  // Once stopped: whether nothing is missing in what this host captured.
+  bool is_whole(size_t host) const { return whole_.count(host) != 0; }
   // Writes the kept files into a folder, NAME.pcap each; returns their paths.
   std::vector<std::string> fetch(const std::string& folder);
 
@@ -129,6 +132,7 @@ class HostCaptures {
   std::vector<std::vector<std::string>> own_;
   std::vector<int> ports_;
   std::vector<size_t> running_;
+  std::set<size_t> whole_;
 };
 
 // ---- datagrams ----

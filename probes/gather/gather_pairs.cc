@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/encode.h"
+#include "probes/evidence_query.h"
 #include "probes/gather/gather.h"
 #include "probes/thresholds.h"
 
@@ -113,11 +114,18 @@ class PairGatherer {
     return host;
   }
 
+  // On which a host waits, and those that were asked for besides.
+  std::vector<int> ports_on(size_t host) const {
+    std::vector<int> out = ports_of(job_, job_.hosts[host].name);
+    out.insert(out.end(), job_.extra_ports.begin(), job_.extra_ports.end());
+    return out;
+  }
+
   void listen() {
     AgentBatch batch(context_);
     for (size_t i = 0; i < evidence_.hosts.size(); ++i) {
       if (!listens(i)) continue;
-      AskListen asked{kSession, {}, ports_};
+      AskListen asked{kSession, {}, ports_on(i)};
       for (const std::string& ip : own_addresses(i)) {
         const auto* carrier = carrier_of(evidence_.hosts[i], ip);
         asked.addresses.push_back({ip, carrier != nullptr ? carrier->name : ""});
@@ -193,23 +201,27 @@ class PairGatherer {
     // Ports on which plumbline does not listen are tried all the same: who answers there is
     // evidence.
     const auto timeout_ms = static_cast<int64_t>(threshold(Threshold::kConnectMs));
-    const AskConnect asked{task.way, ports_, timeout_ms, task.nonce};
-    batch.ask(task.from, asked, timeout_ms + kShortMs, [this, &task](const ConnectReply& reply) {
-      for (const ConnectAttempt& said : reply.ports) {
-        PortTry attempt = own_part(said.attempt);
-        if (std::count(ports_.begin(), ports_.end(), attempt.port) == 0) continue;
-        task.source_ports[attempt.port] = said.source_port;
-        const auto state = listeners_.find({listener_of(task.to), task.pair->to_ip, attempt.port});
-        if (state != listeners_.end()) {
-          attempt.listener = state->second.listener;
-          attempt.listener_error = state->second.error;
-          attempt.holder = state->second.holder;
-          attempt.role = state->second.role;
-          attempt.run = state->second.run;
-        }
-        task.pair->ports.push_back(std::move(attempt));
-      }
-    });
+    std::vector<int> ports = ports_between(job_, task.pair->from, task.pair->to);
+    ports.insert(ports.end(), job_.extra_ports.begin(), job_.extra_ports.end());
+    const AskConnect asked{task.way, ports, timeout_ms, task.nonce};
+    batch.ask(task.from, asked, timeout_ms + kShortMs,
+              [this, &task, ports](const ConnectReply& reply) {
+                for (const ConnectAttempt& said : reply.ports) {
+                  PortTry attempt = own_part(said.attempt);
+                  if (std::count(ports.begin(), ports.end(), attempt.port) == 0) continue;
+                  task.source_ports[attempt.port] = said.source_port;
+                  const auto state =
+                      listeners_.find({listener_of(task.to), task.pair->to_ip, attempt.port});
+                  if (state != listeners_.end()) {
+                    attempt.listener = state->second.listener;
+                    attempt.listener_error = state->second.error;
+                    attempt.holder = state->second.holder;
+                    attempt.role = state->second.role;
+                    attempt.run = state->second.run;
+                  }
+                  task.pair->ports.push_back(std::move(attempt));
+                }
+              });
   }
 
   void collect_listeners() {

@@ -7,6 +7,7 @@
 
 #include "core/encode.h"
 #include "core/file.h"
+#include "core/ranges.h"
 #include "probes/gather/gather.h"
 
 namespace plumbline {
@@ -61,8 +62,9 @@ PairEvidence* pair_of(EvidenceSet& evidence, size_t from, size_t to) {
 
 }  // namespace
 
-void HostCaptures::start() {
+size_t HostCaptures::start() {
   running_.clear();
+  whole_.clear();
   AgentBatch batch(context_);
   for (size_t i = 0; i < own_.size(); ++i) {
     std::vector<std::string> peers;
@@ -75,11 +77,14 @@ void HostCaptures::start() {
       if (reply.running) {
         running_.push_back(i);
       } else {
-        context_.evidence.hosts[i].unreadable.push_back("packets: " + reply.reason);
+        std::vector<std::string>& unreadable = context_.evidence.hosts[i].unreadable;
+        const std::string line = "packets: " + reply.reason;
+        if (!is_in(unreadable, line)) unreadable.push_back(line);
       }
     });
   }
   batch.collect();
+  return running_.size();
 }
 
 std::map<size_t, TraceSummary> HostCaptures::stop(bool keep) {
@@ -87,7 +92,8 @@ std::map<size_t, TraceSummary> HostCaptures::stop(bool keep) {
   AgentBatch batch(context_);
   for (const size_t host : running_) {
     const AskCaptureStop asked{id_, kCaptureSettleMs, keep};
-    batch.ask(host, asked, kAnalyseMs, [&summaries, host](CaptureStopped reply) {
+    batch.ask(host, asked, kAnalyseMs, [this, &summaries, host](CaptureStopped reply) {
+      if (!reply.cut && reply.dropped == 0 && reply.summary.problems.empty()) whole_.insert(host);
       summaries[host] = std::move(reply.summary);
     });
   }

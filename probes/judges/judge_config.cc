@@ -60,7 +60,18 @@ Check judge_options(const EvidenceSet& evidence, const HostEvidence& host) {
                                         : "what its environment sets is what the job has");
 }
 
-Check judge_ephemeral(const HostEvidence& host, const PortPlan& plan) {
+// Ports of the job that must be free on this host; those that stand for a range may be taken.
+std::vector<int> wanted_ports(const EvidenceSet& evidence, const std::string& host) {
+  if (!evidence.stack) return plan_of(evidence.job).all_ports();
+  std::vector<int> out = ports_of(evidence.job, host);
+  std::erase_if(out, [&](int port) {
+    const auto range = range_of(evidence.job, host, port);
+    return range.first != range.second;
+  });
+  return out;
+}
+
+Check judge_ephemeral(const HostEvidence& host, const std::vector<int>& ports) {
   const Subject subject = {"ports", host.name, {}, {}, "ephemeral"};
   const auto range = ephemeral_range(host);
   if (range.second == 0) {
@@ -68,7 +79,7 @@ Check judge_ephemeral(const HostEvidence& host, const PortPlan& plan) {
   }
   const std::vector<int> kept = kept_ports(host);
   std::vector<int> inside;
-  for (const int port : plan.all_ports()) {
+  for (const int port : ports) {
     const bool safe = is_in(kept, port);
     if (port >= range.first && port <= range.second && !safe) inside.push_back(port);
   }
@@ -141,7 +152,7 @@ std::vector<Check> judge_config(const EvidenceSet& evidence, const ProbeParams&)
 std::vector<Check> judge_ports(const EvidenceSet& evidence, const ProbeParams&) {
   std::vector<Check> checks;
   const PortPlan plan = plan_of(evidence.job);
-  const PlanFault fault = plan_fault(plan);
+  const PlanFault fault = plan_fault(evidence);
   for (size_t i = 0; i < evidence.hosts.size() && i < evidence.job.hosts.size(); ++i) {
     const HostEvidence& host = evidence.hosts[i];
     const Subject subject = {"ports", host.name, {}, {}, "plan"};
@@ -152,6 +163,9 @@ std::vector<Check> judge_ports(const EvidenceSet& evidence, const ProbeParams&) 
     }
     if (!fault.wrong.empty()) {
       checks.push_back(make_check(subject, kFail, fault.wrong));
+    } else if (evidence.stack) {
+      checks.push_back(
+          make_check(subject, kPass, "the ports are those of " + evidence.stack->stack));
     } else {
       checks.push_back(make_check(subject, kPass,
                                   fmt::format("ranks on {}, master port {}",
@@ -161,8 +175,10 @@ std::vector<Check> judge_ports(const EvidenceSet& evidence, const ProbeParams&) 
       checks.push_back(make_check({"ports", host.name}, kUnknown, lack_of_facts(host)));
       continue;
     }
-    checks.push_back(judge_ephemeral(host, plan));
-    for (const int port : evidence.job.ports) checks.push_back(judge_port(evidence, host, port));
+    checks.push_back(judge_ephemeral(host, wanted_ports(evidence, host.name)));
+    for (const int port : ports_of(evidence.job, host.name)) {
+      checks.push_back(judge_port(evidence, host, port));
+    }
   }
   return checks;
 }
@@ -232,6 +248,18 @@ std::vector<Check> judge_launch(const EvidenceSet& evidence, const ProbeParams&)
     } else {
       checks.push_back(make_check(subject, kUnknown, lack_of_facts(host)));
     }
+  }
+  if (!evidence.job_seen) return checks;
+  // Where the job may be more than what was seen of it, "nothing is wrong" would be too much.
+  for (const JobHostEvidence& host : evidence.job_seen->hosts) {
+    const JobLook& look = host.second ? *host.second : host.first;
+    const bool no_agent = find_host(evidence, host.host) != nullptr &&
+                          !find_host(evidence, host.host)->agent_cause.empty();
+    if ((!look.partial && host.error.empty()) || no_agent) continue;
+    const std::string reason = !host.error.empty()   ? host.error
+                               : look.unseen.empty() ? "not all of the job could be seen"
+                                                     : join_words(look.unseen, "; ");
+    checks.push_back(make_check({"launch", host.host, "", {}, "job"}, kUnknown, reason));
   }
   return checks;
 }

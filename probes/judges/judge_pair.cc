@@ -9,6 +9,7 @@
 #include "core/ranges.h"
 #include "core/units.h"
 #include "probes/checks.h"
+#include "probes/evidence_query.h"
 #include "probes/judges/judges.h"
 #include "probes/rules/pair_filters.h"
 #include "probes/rules/pair_loss.h"
@@ -127,7 +128,7 @@ class FilterJudge {
  private:
   void look(const PairView& view) {
     const Job& job = view.evidence->job;
-    std::vector<int> ports = job.ports;
+    std::vector<int> ports = ports_between(job, view.pair->from, view.pair->to);
     ports.insert(ports.end(), job.extra_ports.begin(), job.extra_ports.end());
     for (const int port : ports) {
       const auto tried = std::find_if(view.pair->ports.begin(), view.pair->ports.end(),
@@ -254,7 +255,9 @@ std::vector<Check> judge_tcp_connect(const EvidenceSet& evidence, const ProbePar
       continue;
     }
     if (pair.ports.empty()) {
-      out.push_back(make_check({kId, pair.from, pair.to}, kUnknown, "not tried"));
+      const bool nobody = calls_nobody(evidence, pair);
+      out.push_back(make_check({kId, pair.from, pair.to}, nobody ? kSkipped : kUnknown,
+                               nobody ? "nobody calls in this direction" : "not tried"));
     }
     const PairView view{&evidence, &pair, nullptr, find_host(evidence, pair.to), nullptr};
     const bool alone = seen_from_one_side(view);

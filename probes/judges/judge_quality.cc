@@ -22,7 +22,8 @@ using enum Standing;
 namespace {
 
 // Why there is nothing to judge on this pair; empty when there is something.
-std::pair<CheckOutcome, std::string> lacking(const PairEvidence& pair, bool measured) {
+std::pair<CheckOutcome, std::string> lacking(const EvidenceSet& evidence, const PairEvidence& pair,
+                                             bool measured) {
   if (!pair.skipped.empty()) {
     const bool agent = pair.skipped.rfind("no agent", 0) == 0;
     return {agent ? kUnknown : kSkipped, pair.skipped};
@@ -32,6 +33,7 @@ std::pair<CheckOutcome, std::string> lacking(const PairEvidence& pair, bool meas
   const bool open =
       any_of(pair.ports, [](const PortTry& t) { return state_of(t) == PortState::kOpen; });
   if (open) return {kUnknown, "not measured"};
+  if (calls_nobody(evidence, pair)) return {kSkipped, "nobody calls in this direction"};
   return {kUnknown, "not measured: no port answers"};
 }
 
@@ -77,7 +79,7 @@ std::pair<CheckOutcome, std::string> mtu_verdict(const PairView& view) {
 std::vector<Check> judge_mtu(const EvidenceSet& evidence, const ProbeParams&) {
   std::vector<Check> out;
   for (const PairEvidence& pair : evidence.pairs) {
-    auto [outcome, text] = lacking(pair, pair.mtu.has_value());
+    auto [outcome, text] = lacking(evidence, pair, pair.mtu.has_value());
     if (text.empty()) {
       std::tie(outcome, text) = mtu_verdict(pair_view(evidence, pair));
     }
@@ -220,7 +222,7 @@ std::vector<Check> judge_quality(const EvidenceSet& evidence, const ProbeParams&
   std::vector<Check> out;
   const QualityJudge judge(evidence);
   for (const PairEvidence& pair : evidence.pairs) {
-    const auto [outcome, text] = lacking(pair, pair.quality.has_value());
+    const auto [outcome, text] = lacking(evidence, pair, pair.quality.has_value());
     if (!text.empty()) {
       out.push_back(make_check({"quality", pair.from, pair.to}, outcome, text));
       continue;

@@ -17,7 +17,7 @@ using ProbeParams = std::map<std::string, std::string>;
 using Judge = std::vector<Check>(const EvidenceSet& evidence, const ProbeParams& params);
 
 // judge_config.cc: files, port plan, options equal everywhere, agents.
-Judge judge_config, judge_ports, judge_name, judge_ssh, judge_launch;
+Judge judge_config, judge_ports, judge_name, judge_stack, judge_ssh, judge_launch;
 // judge_link.cc: interfaces, addresses; judge_route.cc: neighbours, routes.
 Judge judge_link, judge_ip, judge_neighbour, judge_route;
 // judge_pair.cc
@@ -26,5 +26,7 @@ Judge judge_icmp, judge_firewall, judge_tcp_connect;
 Judge judge_mtu, judge_quality;
 // judge_rdma.cc: readiness, RDMA, a command on every host.
 Judge judge_host, judge_rdma, judge_command;
+// judge_endpoint.cc
+Judge judge_endpoint;
 
 }  // namespace plumbline

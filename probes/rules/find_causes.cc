@@ -364,7 +364,8 @@ std::vector<Ranked> proposals(const std::vector<RuleRow>& rules, const EvidenceS
 std::vector<Finding> find_causes(const EvidenceSet& evidence, const std::vector<Check>& checks) {
   std::vector<RuleRow> rules = host_rules();
   rules.insert(rules.end(), pair_rules().begin(), pair_rules().end());
-  return select_causes(evidence, checks, proposals(rules, evidence, checks));
+  return select_causes(evidence, checks,
+                       in_job_scope(evidence, rules, proposals(rules, evidence, checks)));
 }
 
 OrderedPairs pairs_of(const EvidenceSet& evidence, const std::string& host) {

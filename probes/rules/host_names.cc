@@ -165,6 +165,11 @@ std::vector<HostVerdict> judge_names(const EvidenceSet& evidence, const JobHost&
   const auto only = [&](CheckOutcome outcome, const std::string& reason) {
     return std::vector<HostVerdict>{{make_check({"name", job.name}, outcome, reason), "", ""}};
   };
+  if (evidence.stack) {
+    return only(kSkipped, evidence.stack->own_name
+                              ? "what its own name gives is a question of the probe stack"
+                              : evidence.stack->stack + " does not tell peers the host's own name");
+  }
   if (job.data.empty()) {
     return only(kUnknown, "the host file names no data address of this host");
   }

@@ -6,9 +6,11 @@
 #include "probes/checks.h"
 #include "probes/evidence_query.h"
 #include "probes/foreign_numbers.h"
+#include "probes/rdma_rungs.h"
 #include "probes/remedy.h"
 #include "probes/rules/host_readiness.h"
 #include "probes/thresholds.h"
+#include "transport/rdma/profiles.h"
 
 namespace plumbline {
 
@@ -44,7 +46,11 @@ std::string unread_devices(const HostEvidence& host) {
 
 // The device whose port should carry the job: the one over the data interface, else any.
 std::vector<RdmaDevice> devices_for(const JobHost& job, const HostEvidence& host) {
-  std::vector<RdmaDevice> over_data;
+  std::vector<RdmaDevice> named, over_data;
+  for (const RdmaDevice& device : host.rdma->devices) {
+    if (is_in(job.rdma_devices, device.name)) named.push_back(device);
+  }
+  if (!named.empty()) return named;
   for (const RdmaDevice& device : host.rdma->devices) {
     for (const Cidr& data : data_of(job)) {
       const InterfaceEvidence* carrier = interface_of(host, data.ip);
@@ -57,7 +63,10 @@ std::vector<RdmaDevice> devices_for(const JobHost& job, const HostEvidence& host
 class RdmaJudge {
  public:
   RdmaJudge(const EvidenceSet& evidence, const JobHost& job, const HostEvidence& host)
-      : asked_(evidence.job.rdma), job_(job), host_(host) {}
+      : asked_(evidence.job.rdma),
+        must_(asked_ && !evidence.job.rdma_or_tcp),
+        job_(job),
+        host_(host) {}
 
   HostVerdict judge() {
     if (!has_facts(host_)) return say(kUnknown, lack_of_facts(host_));
@@ -77,7 +86,7 @@ class RdmaJudge {
     return {make_check({"rdma", job_.name}, outcome, reason)};
   }
   HostVerdict blame(const char* cause, const std::string& reason, const Remedy& remedy) const {
-    HostVerdict verdict = say(asked_ ? kFail : kWarn, reason);
+    HostVerdict verdict = say(must_ ? kFail : kWarn, reason);
     verdict.cause = cause;
     verdict.remedy = remedy;
     return verdict;
@@ -101,6 +110,16 @@ class RdmaJudge {
       return blame("rdma.no_device", fmt::format("{} lists no device", rdma.library),
                    macos ? "start the machine in recovery mode and run: rdma_ctl enable"
                          : "load the driver of the card: modprobe mlx5_ib (or the card's own)");
+    }
+    for (const std::string& name : job_.rdma_devices) {
+      const bool there =
+          any_of(rdma.devices, [&](const RdmaDevice& device) { return device.name == name; });
+      if (there) continue;
+      return blame("rdma.no_device",
+                   fmt::format("the host file names {}, and there is {}", name,
+                               describe_devices(rdma.devices)),
+                   "names of devices may change when the machine starts: write the present one "
+                   "into the host file");
     }
     return climb_devices(devices_for(job_, host_));
   }
@@ -130,10 +149,72 @@ class RdmaJudge {
           fmt::format("a process may lock {} of memory", describe_size(*host_.locked_memory)),
           "raise the limit where the ranks are started: ulimit -l unlimited");
     }
-    return say(kPass, describe_devices(active) + ", with a GID");
+    for (const RdmaClimb& climb : host_.rdma->climbs) {
+      if (const RdmaRung* failed = first_failed(climb)) return blame_rung(climb, *failed);
+    }
+    for (const RdmaClimb& climb : host_.rdma->climbs) {
+      if (climb.rungs.size() == rdma_rungs().size()) continue;
+      return say(kUnknown,
+                 fmt::format("{} port {} was not tried to the end: {}", climb.device, climb.port,
+                             climb.error.empty() ? "no step failed" : climb.error));
+    }
+    return say(kPass, describe_devices(active) + ", with a GID" +
+                          (host_.rdma->climbs.empty() ? ""
+                                                      : "; a queue pair and a region can be "
+                                                        "made"));
   }
 
-  bool asked_;
+  static const RdmaRung* first_failed(const RdmaClimb& climb) {
+    return find_where(climb.rungs, [](const RdmaRung& rung) { return !rung.error.empty(); });
+  }
+
+  HostVerdict blame_rung(const RdmaClimb& climb, const RdmaRung& failed) const {
+    const RdmaRungRow* row = find_rdma_rung(failed.name);
+    const std::string cause = row == nullptr ? "rdma.no_device" : row->cause;
+    return blame(cause.c_str(),
+                 fmt::format("{} port {}: {}: {}", climb.device, climb.port,
+                             row == nullptr ? failed.name : row->what, failed.error),
+                 remedy_of_rung(cause, climb));
+  }
+
+  Remedy remedy_of_rung(const std::string& cause, const RdmaClimb& climb) const {
+    const RdmaProfile& profile = profile_of(climb.device);
+    const std::string left_behind =
+        "end the programs that use it; what crashed ones held is given back when the machine "
+        "starts anew";
+    if (cause == "rdma.pd") {
+      return Remedy("look whether its cable is in and the host file names the right device; else " +
+                    left_behind);
+    }
+    if (cause == "rdma.qp_limit" && profile.most_qps > 0) {
+      return Remedy(
+          fmt::format("no more than {} queue pairs are known to work on one of these "
+                      "devices: {}",
+                      profile.most_qps, left_behind));
+    }
+    if (cause == "rdma.mr_limit" && profile.most_regions > 0) {
+      return Remedy(
+          fmt::format("about {} regions are known to work on one of these devices: {}; "
+                      "or raise the limit of locked memory: ulimit -l unlimited",
+                      profile.most_regions, left_behind));
+    }
+    if (cause == "rdma.mr_limit") {
+      return Remedy(
+          "raise the limit of locked memory where the ranks are started: ulimit -l "
+          "unlimited; else " +
+          left_behind);
+    }
+    if (cause == "rdma.no_gid") {
+      return Remedy(profile.gid_index < 0
+                        ? "give its interface an IPv4 address: the GID is made from it"
+                        : fmt::format("give its interface an IPv4 address of its own, and take it "
+                                      "out of a bridge: the provider takes the GID at index {}",
+                                      profile.gid_index));
+    }
+    return Remedy(left_behind);
+  }
+
+  bool asked_, must_;
   const JobHost& job_;
   const HostEvidence& host_;
 };

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/ranges.h"
+#include "core/usual.h"
 #include "probes/ports.h"
 #include "probes/remedy.h"
 #include "probes/rules/host_common.h"
@@ -16,22 +17,6 @@
 
 namespace plumbline {
 namespace {
-
-// The word that most hosts say; on a tie `favourite` if it is among them, else the first host's.
-std::string majority(const std::vector<std::string>& words, const std::string& favourite) {
-  std::map<std::string, int> counts;
-  for (const std::string& word : words) ++counts[word];
-  std::string best;
-  int most = 0;
-  for (const std::string& word : words) {
-    const int count = counts[word];
-    if (count > most || (count == most && word == favourite)) {
-      most = count;
-      best = word;
-    }
-  }
-  return best;
-}
 
 void propose_file_problems(const EvidenceSet& evidence, const Checks& checks,
                            std::vector<Candidate>& out) {
@@ -60,7 +45,7 @@ void propose_options(const EvidenceSet& evidence, const Checks& checks,
       if (own != host.config.end()) words.push_back(own->second);
       if (own == host.config.end() && host.source == "agent") words.push_back(wanted);
     }
-    const std::string usual = majority(words, wanted);
+    const std::string usual = usual_of(words, wanted);
     for (const HostEvidence& host : evidence.hosts) {
       const auto own = host.config.find(key);
       if (own == host.config.end() || own->second == usual) continue;
@@ -94,7 +79,7 @@ void propose_versions(const EvidenceSet& evidence, const Checks& checks,
     for (const HostEvidence& host : evidence.hosts) {
       if (host.source == "agent" && !(host.*field).empty()) words.push_back(host.*field);
     }
-    const std::string usual = majority(words, favourite);
+    const std::string usual = usual_of(words, favourite);
     for (const HostEvidence& host : evidence.hosts) {
       if (host.source != "agent" || (host.*field).empty() || host.*field == usual) continue;
       const bool known = any_of(out, [&](const Candidate& c) {
@@ -137,6 +122,11 @@ Remedy remedy_for(const EvidenceSet& evidence, const PortHolder& holder,
                          holder.run.empty() ? "" : ", or end it: plumbline stop " + holder.run);
     case HolderKind::kStranger:
       break;
+  }
+  if (evidence.stack && !evidence.stack->port_variable.empty()) {
+    return Remedy(fmt::format("choose another port for the job: {}",
+                              master ? "MASTER_PORT" : evidence.stack->port_variable))
+        .say("or end what holds it: " + seen_by + " shows it");
   }
   const std::string other = suggest_ports(evidence, master);
   return Remedy("choose other ports: " + (other.empty() ? "--port-base auto" : other))
@@ -186,7 +176,7 @@ Candidates propose_config(const EvidenceSet& evidence, const Checks& checks) {
 Candidates propose_ports(const EvidenceSet& evidence, const Checks& checks) {
   std::vector<Candidate> out;
   const PortPlan plan = plan_of(evidence.job);
-  const PlanFault fault = plan_fault(plan);
+  const PlanFault fault = plan_fault(evidence);
   if (!fault.wrong.empty() && !evidence.job.hosts.empty()) {
     const std::string& first = evidence.job.hosts[0].name;
     Proposal proposal("tcp.port_collision", Severity::kFail, first);
@@ -243,10 +233,12 @@ Candidates propose_readiness(const EvidenceSet& evidence, const Checks& checks) 
 
 Candidates propose_rdma(const EvidenceSet& evidence, const Checks& checks) {
   std::vector<Candidate> out;
+  const Severity severity = !evidence.job.rdma         ? Severity::kNote
+                            : evidence.job.rdma_or_tcp ? Severity::kWarn
+                                                       : Severity::kFail;
   for (const HostVerdict& verdict : rdma_verdicts(evidence)) {
     if (verdict.cause.empty()) continue;
-    out.push_back(Proposal(verdict.cause, evidence.job.rdma ? Severity::kFail : Severity::kNote,
-                           verdict.check.host)
+    out.push_back(Proposal(verdict.cause, severity, verdict.check.host)
                       .see(verdict.check.host, verdict.check.key, verdict.check.reason)
                       .remedy(verdict.remedy)
                       .proven()

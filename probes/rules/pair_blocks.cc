@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "core/ranges.h"
+#include "probes/evidence_query.h"
 #include "probes/rules/pair_facts.h"
 #include "probes/rules/pair_locate.h"
 
@@ -241,7 +242,7 @@ bool BlockAnalysis::is_partial(const std::vector<const Block*>& members) const {
   }
   if (blocked.empty()) return false;
   if (tried && has_open_job_port(view)) return true;
-  const auto& ports = evidence_.job.ports;
+  const auto ports = ports_between(evidence_.job, view.pair->from, view.pair->to);
   return any_of(ports, [&](int port) {
     return blocked.count(port) == 0 && (!tried || passes(members, port));
   });

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/ranges.h"
 #include "core/units.h"
 #include "probes/checks.h"
+#include "probes/evidence_query.h"
 #include "probes/ports.h"
 #include "probes/rules/pair_blocks.h"
 #include "probes/rules/pair_remedy.h"
@@ -105,6 +107,18 @@ Remedy as_advice(const Remedy& remedy) {
   return Remedy::only_shown(remedy.text(), code);
 }
 
+// A port that was tried for a range stands for all of it.
+std::vector<int> whole_ranges(const Job& job, const std::string& host,
+                              const std::vector<int>& ports) {
+  std::vector<int> out;
+  for (const int port : ports) {
+    const auto range = range_of(job, host, port);
+    for (int each = range.first; each <= range.second; ++each) out.push_back(each);
+  }
+  sort_unique(out);
+  return out;
+}
+
 Remedy remedy_of(const BlockGroup& group) {
   if (group.place == StopPlace::kPath && group.blocks[0]->router == nullptr)
     return path_remedy(group);
@@ -124,7 +138,7 @@ Remedy remedy_of(const BlockGroup& group) {
   for (const auto& [rule, ports] : by_rule) {
     Passage passage = passage_at(pair, at_listener);
     passage.peer_name = group.peer;
-    passage.ports = ports;
+    passage.ports = whole_ranges(group.view->evidence->job, pair.to, ports);
     passage.incoming = group.request == at_listener;
     const Remedy open = remedy_open(host, rule, passage);
     out.then(rule != nullptr || tells ? open : as_advice(open));
@@ -138,6 +152,21 @@ bool peer_is_told(const BlockGroup& group, size_t hosts) {
   return any_of(group.blocks, [](const Block* block) {
     return !block->hit || block->hit->rule == nullptr || !hits_every_peer(*block->hit->rule);
   });
+}
+
+// What ports were tried for, and how the stack can do without so many.
+void add_ranges(const EvidenceSet& evidence, const std::string& listener, Finding& finding) {
+  std::set<std::pair<int, int>> ranges;
+  for (const int port : finding.ports) {
+    const auto range = range_of(evidence.job, listener, port);
+    if (range.first != range.second) ranges.insert(range);
+  }
+  for (const auto& [first, last] : ranges) {
+    finding.evidence.push_back(
+        {listener, "",
+         fmt::format("{} takes any of the ports {}-{} there; those that were tried stand for all",
+                     evidence.stack ? evidence.stack->stack : "the job", first, last)});
+  }
 }
 
 Candidate candidate_of(const BlockGroup& group) {
@@ -171,6 +200,7 @@ Candidate candidate_of(const BlockGroup& group) {
     if (!known) finding.explains.push_back(line.check);
   }
   finding.remedy = remedy_of(group);
+  add_ranges(evidence, pair.to, finding);
   return out;
 }
 

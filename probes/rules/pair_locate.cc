@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "core/ranges.h"
+#include "probes/evidence_query.h"
 
 namespace plumbline {
 namespace {
@@ -178,7 +179,7 @@ std::vector<Block> locate_blocks(const PairView& view) {
     if (!held) add(attempt);
   }
   if (!view.pair->ports.empty()) return out;
-  for (const int port : view.evidence->job.ports) {
+  for (const int port : ports_between(view.evidence->job, view.pair->from, view.pair->to)) {
     PortTry untried;
     untried.port = port;
     add(untried);

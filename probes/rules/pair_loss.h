@@ -91,7 +91,7 @@ struct LinkSpeed {
 LinkSpeed link_speed(const PairView& view);
 // Kinds of both interfaces, "ethernet+ethernet": only pairs of one kind are compared.
 std::string pair_kind(const PairView& view);
-// Median of the small round trips over an idle link, else of echo; 0 = none.
+// The shortest of the small round trips over an idle link, else of echo, ns; 0 = none.
 double idle_round_trip(const PairView& view);
 
 }  // namespace plumbline

@@ -14,9 +14,19 @@ namespace {
 const std::vector<RuleRow> kRows = {
     {"config", kRungConfig, "problems in files; options or versions that differ between hosts",
      propose_config},
+    {"job.config", kRungConfig, "ranks of a job that were told different things",
+     propose_job_config},
+    {"job.worlds", kRungConfig, "ranks of a job that are a world of their own each",
+     propose_job_worlds},
     {"ports", kRungPorts, "the port plan alone, and who holds a port of the job", propose_ports},
     {"name", kRungName, "what the host's own name gives, against its data addresses",
      propose_names},
+    {"stack", kRungName, "what the user's own library would take, against what the ladder saw",
+     propose_stack},
+    {"job.places", kRungName, "ranks of a job that listen where the others cannot come",
+     propose_job_places},
+    {"job.processes", kRungLaunch, "ranks of a job that are stopped, have ended, or never came",
+     propose_job_processes},
     {"launch", kRungLaunch, "why no agent answers", propose_launch},
     {"host", kRungHost, "buffers, cores, load, clock, connection table, limits", propose_readiness},
     {"topology.bridge_loop", kRungLink, "bridges that close a circle, or leave a port out",
@@ -55,6 +65,8 @@ const std::vector<RuleRow> kRows = {
     {"path.slower_used", kRungRoute, "a faster common link is left unused", propose_slower_path},
     {"mtu.mismatch", kRungMtu, "two ends of one link with different MTUs", propose_mtu},
     {"rdma", kRungRdma, "the first rung of RDMA that fails", propose_rdma},
+    {"endpoint", kRungEndpoint, "how the server's answers end: none, full, stuck, wrong",
+     propose_endpoints},
 };
 
 }  // namespace
@@ -99,6 +111,11 @@ const std::vector<RuleRow>& pair_rules() {
        "rate below the link's speed because a CPU or buffer is full", propose_rate},
       {"latency.high", kRungQuality, "idle round trip far above that of other pairs of its kind",
        propose_latency},
+      {"job.reading", kRungJobNetwork, "unread bytes of a job, and a sender who waits with more",
+       propose_job_reading},
+      {"job.network", kRungJobNetwork,
+       "connections of a job that lose packets, by both kernels and by the filters of both hosts",
+       propose_job_network},
   };
   return kTable;
 }

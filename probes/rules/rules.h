@@ -8,6 +8,7 @@
 
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,9 @@ enum Rung : int {
   kRungMtu = 130,
   kRungQuality = 140,
   kRungRdma = 150,
+  kRungEndpoint = 160,
+  // What the sockets of somebody's own job tell of the network: after all that the ladder names.
+  kRungJobNetwork = 170,
 };
 
 // Two hosts by their names, from the first to the second.
@@ -84,10 +88,12 @@ struct RuleRow {
   int rung;          // one of Rung
   const char* help;  // one line: by which evidence it is told apart from its neighbours
   Propose* propose;
+
+  bool is_of_job() const { return std::string_view(name).starts_with("job"); }
 };
 
 // Rows in ladder order: config, name, launch, host, link, ip, neighbour, route, icmp, firewall,
-// tcp, mtu, quality, rdma. rules.cc holds them.
+// tcp, mtu, quality, rdma, endpoint. rules.cc holds them.
 const std::vector<RuleRow>& host_rules();
 const std::vector<RuleRow>& pair_rules();
 
@@ -97,8 +103,16 @@ std::vector<RankedCandidate> proposals(const std::vector<RuleRow>& rules,
                                        const std::vector<Check>& checks);
 
 // Root causes only: fail, then warn, then note, each in ladder order; findings of one cause on one
-// host are joined (peer dropped when it meets all peers of that host that it could meet).
+// host are joined (peer dropped when it meets all peers of that host that it could meet). Where
+// somebody's own job was looked at, what the ladder finds counts only between hosts where that job
+// does not get on (job_scope.cc).
 std::vector<Finding> find_causes(const EvidenceSet& evidence, const std::vector<Check>& checks);
+
+// Of the proposals of all rules those that concern somebody's own job, where one was looked at; all
+// of them otherwise.
+std::vector<RankedCandidate> in_job_scope(const EvidenceSet& evidence,
+                                          const std::vector<RuleRow>& rules,
+                                          std::vector<RankedCandidate> proposals);
 
 // The choice behind find_causes, for proposals that are at hand.
 std::vector<Finding> select_causes(const EvidenceSet& evidence, const std::vector<Check>& checks,
@@ -125,6 +139,8 @@ bool follows_on_host(const std::string& symptom, const std::string& cause);
 // host_start_rules.cc, host_launch_rules.cc: files, options, ports, names, agents, readiness, RDMA.
 Propose propose_config, propose_ports, propose_names, propose_launch, propose_readiness,
     propose_rdma;
+// stack_rules.cc: what the user's own stack would take.
+Propose propose_stack;
 // host_link_rules.cc
 Propose propose_link_down, propose_no_carrier, propose_link_quality;
 // host_topology_rules.cc: topology.bridge_loop, link.not_in_bridge.
@@ -146,6 +162,14 @@ Propose propose_idle_timeout, propose_icmp_blocked, propose_no_listener, propose
     propose_local_network_privacy;
 // pair_firewall.cc: all firewall.* candidates that tell of connections that fail.
 Propose block_candidates;
+// job_processes.cc: job.stopped, rank.dead, rank.missing; job_config.cc: config.mismatch;
+// job_worlds.cc: stack.one_rank; job_places.cc: name.loopback, tcp.listener_wrong_address,
+// stack.interface; job_reading.cc: job.not_reading; job_network.cc: firewall.* of the job's own
+// connections.
+Propose propose_job_processes, propose_job_config, propose_job_places, propose_job_reading,
+    propose_job_network, propose_job_worlds;
+// endpoint_rules.cc: all endpoint.* causes.
+Propose propose_endpoints;
 // pair_mtu.cc, pair_loss.cc, pair_rate.cc
 Propose propose_mtu_blackhole, propose_loss, propose_rate, propose_latency;
 

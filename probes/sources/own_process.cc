@@ -1,6 +1,5 @@
 #include "probes/sources/own_process.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <netdb.h>
 #include <sys/socket.h>
@@ -10,11 +9,12 @@
 #include <array>
 #include <string_view>
 
+#include "core/awaited.h"
 #include "core/host/ip.h"
 #include "core/host/process_facts.h"
 #include "core/number.h"
-#include "probes/sources/awaited.h"
 #include "probes/sources/tool_output.h"
+#include "transport/rdma/verbs.h"
 #include "transport/tcp/socket.h"
 
 namespace plumbline {
@@ -147,39 +147,23 @@ void try_verbs_library(HostEvidence& host) {
   if (!host.rdma) host.rdma.emplace();
   RdmaEvidence& rdma = *host.rdma;
   if (!loads_libraries()) return look_for_verbs_library(rdma);
-  void* library = nullptr;
-  for (const std::string& name : verbs_library_names()) {
-    library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library != nullptr) {
-      rdma.library = name;
-      break;
-    }
-    const char* error = dlerror();
-    if (rdma.library_error.empty() && error != nullptr) rdma.library_error = error;
+  const Expected<Verbs> verbs = load_verbs(verbs_library_names());
+  if (!verbs) {
+    rdma.library_error = verbs.error().what;
+    return;
   }
-  if (library == nullptr) return;
+  rdma.library = verbs->library;
   rdma.library_error.clear();
-  using GetList = void** (*)(int*);
-  using FreeList = void (*)(void**);
-  // NOLINTBEGIN(cppcoreguidelines-pro-type-reinterpret-cast): that is how dlsym gives functions.
-  const auto get_list = reinterpret_cast<GetList>(dlsym(library, "ibv_get_device_list"));
-  const auto free_list = reinterpret_cast<FreeList>(dlsym(library, "ibv_free_device_list"));
-  // NOLINTEND(cppcoreguidelines-pro-type-reinterpret-cast)
-  if (get_list == nullptr || free_list == nullptr) {
-    rdma.library_error = rdma.library + " has no function ibv_get_device_list";
-  } else if (!rdma.devices.empty()) {
-    // Its drivers are separate files, which may be missing.
-    int count = 0;
-    void** list = get_list(&count);
-    if (list != nullptr) free_list(list);
-    if (count == 0) {
-      rdma.library_error = fmt::format(
-          "{} finds none of the kernel's devices: is its driver "
-          "(rdma-core's providers) installed?",
-          rdma.library);
-    }
+  if (rdma.devices.empty()) return;
+  // Its drivers are separate files, which may be missing.
+  int count = 0;
+  VerbsDevice** const list = verbs->get_device_list(&count);
+  if (list != nullptr) verbs->free_device_list(list);
+  if (count == 0) {
+    rdma.library_error = fmt::format(
+        "{} finds none of the kernel's devices: is its driver (rdma-core's providers) installed?",
+        rdma.library);
   }
-  // It stays loaded: its drivers may have started threads.
 }
 
 HolderRole role_of_process(int64_t pid) {

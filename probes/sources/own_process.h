@@ -28,10 +28,6 @@ void try_verbs_library(HostEvidence& host);
 
 // "linux" | "macos".
 const char* own_system();
-// Names under which the verbs library may be found, best first.
-std::vector<std::string> verbs_library_names();
-// Whether this program can load libraries: one that was linked statically cannot.
-bool loads_libraries();
 // The file of a library in the folders where the system's loader looks; empty = it is not there.
 std::string library_file(const std::string& name);
 // "capture", "raw".

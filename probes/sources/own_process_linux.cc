@@ -1,7 +1,6 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <linux/if_packet.h>
-#include <sys/auxv.h>
 #include <sys/socket.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -54,11 +53,6 @@ struct Holder {
 }  // namespace
 
 const char* own_system() { return "linux"; }
-
-std::vector<std::string> verbs_library_names() { return {"libibverbs.so.1", "libibverbs.so"}; }
-
-// The kernel tells a program where its loader was put, see getauxval(3).
-bool loads_libraries() { return getauxval(AT_BASE) != 0; }
 
 std::string library_file(const std::string& name) {
   utsname system{};

@@ -14,12 +14,6 @@ namespace plumbline {
 
 const char* own_system() { return "macos"; }
 
-std::vector<std::string> verbs_library_names() {
-  return {"/usr/lib/librdma.dylib", "librdma.dylib", "libibverbs.dylib"};
-}
-
-bool loads_libraries() { return true; }
-
 std::string library_file(const std::string&) { return {}; }
 
 std::vector<std::string> own_privileges() {

@@ -5,9 +5,9 @@
 #include <array>
 #include <optional>
 
+#include "core/awaited.h"
 #include "core/host/host.h"
 #include "core/number.h"
-#include "probes/sources/awaited.h"
 #include "probes/sources/own_process.h"
 #include "probes/sources/parsers.h"
 #include "probes/sources/source.h"

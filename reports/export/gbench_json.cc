@@ -50,6 +50,11 @@ std::string benchmark_name(const Record& record) {
   if (!cell.split.empty()) name += part("split", cell.split);
   if (cell.arrays != 1) name += part("arrays", fmt::format("{}", cell.arrays));
   if (cell.outstanding != 1) name += part("outstanding", fmt::format("{}", cell.outstanding));
+  if (!cell.url.empty()) {
+    name += part("url", cell.url) + part("api", cell.api) + part("answer", cell.answer);
+    name += part("max_tokens", fmt::format("{}", cell.max_tokens));
+  }
+  if (!cell.model.empty()) name += part("model", cell.model);
   if (!cell.hosts.empty()) name += part("hosts", cell.hosts);
   if (!cell.distribution.empty()) name += part("distribution", cell.distribution);
   for (const auto& [key, value] : cell.params) name += part("set", key + "=" + value);

@@ -115,6 +115,7 @@ constexpr PageSection kSections[] = {
     {"latency", "Latency", has_cells<CellKind::kLatency>, write_latency},
     {"bandwidth", "Bandwidth", has_cells<CellKind::kBandwidth>, write_bandwidth},
     {"throughput", "Throughput", has_cells<CellKind::kThroughput>, write_throughput},
+    {"serving", "Serving", has_cells<CellKind::kEndpoint>, write_cells<CellKind::kEndpoint>},
     {"work", "Work", has_work, write_work},
     {"tails", "Tails", has_tails, write_tails},
     {"ranks", "Ranks", has_ranks, write_ranks},

@@ -76,7 +76,9 @@ static void to_json(json& j, const MeasureSettings& s) {
        {"cold_operations", s.cold_operations},
        {"operation_timeout_ms", s.operation_timeout_ms},
        {"aggregate", s.aggregate},
-       {"pair_reasons", s.pair_reasons}};
+       {"pair_reasons", s.pair_reasons},
+       {"endpoint_key", s.endpoint_key},
+       {"endpoint_silence_ms", s.endpoint_silence_ms}};
 }
 static void from_json(const json& j, MeasureSettings& s) {
   get_field(j, "ci", s.stop.ci);
@@ -93,6 +95,8 @@ static void from_json(const json& j, MeasureSettings& s) {
   get_field(j, "operation_timeout_ms", s.operation_timeout_ms);
   get_field(j, "aggregate", s.aggregate);
   get_field(j, "pair_reasons", s.pair_reasons);
+  get_field(j, "endpoint_key", s.endpoint_key);
+  get_field(j, "endpoint_silence_ms", s.endpoint_silence_ms);
 }
 
 static void to_json(json& j, const SetupMessage& m) {

@@ -244,7 +244,7 @@ class Rank {
     Expected<Measurement> measured = run_cell(run.cell, run.settings, context);
     if (!measured) return fail(measured.error());
     if (!has_own_network(run.cell.engine)) {
-      add_path(*group_, row(run.cell.kind).timing == CellTiming::kPairs, measured->resolved);
+      add_path(*group_, row(run.cell.kind).own_connections(), measured->resolved);
     }
     for (PerRank& mine : measured->per_rank) {
       mine.cpu = cpu_;

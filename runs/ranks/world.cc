@@ -12,6 +12,7 @@
 #include "launch/affinity.h"
 #include "runs/hosts/memory_check.h"
 #include "runs/hosts/port_window.h"
+#include "runs/plan_of.h"
 #include "runs/ranks/link_pairs.h"
 #include "scenarios/placement.h"
 #include "transport/address.h"
@@ -340,7 +341,7 @@ Expected<Measurement> World::run(const PlanCell& asked) {
   }
   const Cell& cell = planned.cell;
   const bool link = row(cell.kind).timing == CellTiming::kPairs;
-  if (!link) {
+  if (!row(cell.kind).own_connections()) {
     Expected<std::string> algorithm = algorithm_between(cell, spec_.options, apart, own_cables);
     if (!algorithm) {
       return fail(ErrorCode::kUnsupported,
@@ -356,6 +357,7 @@ Expected<Measurement> World::run(const PlanCell& asked) {
   settings.operation_timeout_ms =
       std::min(settings.operation_timeout_ms, spec_.options.integer("watchdog_timeout_ms"));
   if (link) settings.pair_reasons = pair_reasons(spec_.hosts, places_.hosts);
+  settings.endpoint_key = endpoint_key(cell.key_from);
   const std::string line = encode(RunMessage{cell, settings});
   Expected<std::vector<Message>> answers =
       talk_.ask(*ranks_, std::vector<std::string>(static_cast<size_t>(cell.ranks), line),

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "core/json.h"
+#include "core/shell_words.h"
 #include "scenarios/host_words.h"
 
 namespace plumbline {
@@ -109,14 +109,6 @@ constexpr FactRow kFacts[] = {
        return i < file.ports.size() && !file.ports[i].empty();
      }},
 };
-
-// Of the keys that MLX's host files and our own share: what ranks find in their environment.
-bool is_variable_name(const std::string& name) {
-  return !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
-         std::all_of(name.begin(), name.end(), [](unsigned char c) {
-           return c < 0x80 && (std::isalnum(c) != 0 || c == '_');
-         });
-}
 
 }  // namespace
 

@@ -181,5 +181,30 @@ TEST(DiagnosisArchive, AChainNamedLikeAWordOfTheEvidenceTakesNoWordOutOfIt) {
   EXPECT_EQ(evidence["pairs"][0]["ports"][0]["result"], "connected");
 }
 
+// Models are called by the path of their folder, and a server's error may say anything.
+TEST(DiagnosisArchive, WhatAServerSaidIsLeftOut) {
+  EvidenceSet set = test::healthy_star(2);
+  EndpointEvidence endpoint;
+  endpoint.url = "http://secret-server.example:8080";
+  endpoint.model = "/srv/lovelace/models/own.model";
+  endpoint.models = {"/srv/lovelace/models/own.model", "/srv/lovelace/models/own.model.2"};
+  EndpointTry models, chat;
+  models.what = "models";
+  models.end = "answered";
+  chat.what = "chat";
+  chat.end = "gone";
+  chat.error = "POST secret-server.example:8080/v1/chat: /srv/lovelace/run.py: no worker";
+  endpoint.tries = {models, chat};
+  set.hosts[0].endpoints = {endpoint};
+  const Archive archive = archive_of(set);
+  for (const std::string& file : {archive.evidence, archive.doctor, archive.text}) {
+    EXPECT_THAT(file, Not(HasSubstr("lovelace")));
+    EXPECT_THAT(file, Not(HasSubstr("secret-server")));
+    EXPECT_THAT(file, Not(HasSubstr("own.model")));
+  }
+  EXPECT_THAT(archive.doctor, HasSubstr("endpoint.stalled"));
+  EXPECT_THAT(archive.evidence, HasSubstr("model1"));
+}
+
 }  // namespace
 }  // namespace plumbline

@@ -15,6 +15,7 @@
 #include "core/field.h"
 #include "core/json.h"
 #include "core/record/cell_filter.h"
+#include "probes/stacks/plan.h"
 #include "probes/traces/analyse.h"
 #include "reports/doctor.h"
 #include "reports/links/link_kinds.h"
@@ -114,7 +115,9 @@ TEST(Docs, JsonOutputHoldsEveryFieldAndNoOther) {
   Finding finding;
   finding.evidence.emplace_back();
   finding.remedy = Command{"true"};
-  const auto doctor = nlohmann::json::parse(doctor_json({{"h"}, {Check()}, {finding}}));
+  DoctorReport report = {{"h"}, {Check()}, {finding}};
+  report.job.emplace().ranks.emplace_back();
+  const auto doctor = nlohmann::json::parse(doctor_json(report));
   TraceFlow flow;
   flow.icmp.emplace_back();
   flow.rate.emplace_back();
@@ -127,7 +130,17 @@ TEST(Docs, JsonOutputHoldsEveryFieldAndNoOther) {
   RunOutcome outcome;
   outcome.rules.emplace_back();
   const auto run = nlohmann::json::parse(run_json(outcome));
+  StackPlan planned;
+  planned.ranks.emplace_back().listeners.emplace_back();
+  planned.traps.emplace_back();
+  planned.variables.emplace_back();
+  const nlohmann::json plan = planned;
   const std::map<std::string, std::set<std::string>> emitted = {
+      {"doctor: plan", keys_of(plan)},
+      {"doctor: planned rank", keys_of(plan["ranks"][0])},
+      {"doctor: listener", keys_of(plan["ranks"][0]["listeners"][0])},
+      {"doctor: trap", keys_of(plan["traps"][0])},
+      {"doctor: variable", keys_of(plan["variables"][0])},
       {"run: report", keys_of(run)},
       {"run: rule", keys_of(run["rules"][0])},
       {"doctor: report", keys_of(doctor)},
@@ -135,6 +148,8 @@ TEST(Docs, JsonOutputHoldsEveryFieldAndNoOther) {
       {"doctor: command", keys_of(doctor["findings"][0]["commands"][0])},
       {"doctor: evidence", keys_of(doctor["findings"][0]["evidence"][0])},
       {"doctor: check", keys_of(doctor["checks"][0])},
+      {"doctor: job", keys_of(doctor["job"])},
+      {"doctor: job rank", keys_of(doctor["job"]["ranks"][0])},
       {"trace: report", keys_of(trace)},
       {"trace: summary", keys_of(trace["traces"][0])},
       {"trace: flow", keys_of(one)},

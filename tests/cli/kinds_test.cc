@@ -8,6 +8,7 @@
 #include "collectives/engine.h"
 #include "core/record/record.h"
 #include "scenarios/block_kinds.h"
+#include "tests/support/endpoint_server.h"
 #include "tests/support/program.h"
 
 namespace plumbline {
@@ -35,6 +36,7 @@ class Kinds : public testing::Test {
 };
 
 TEST_F(Kinds, EveryKindOfTheTableIsAskedForRunAndSeenInTheRecords) {
+  EndpointServer server({});
   std::string blocks;
   for (const BlockKindRow& row : block_kind_table()) {
     const CellKindRow& kind = plumbline::row(row.kind);
@@ -43,6 +45,7 @@ TEST_F(Kinds, EveryKindOfTheTableIsAskedForRunAndSeenInTheRecords) {
               (row.own_op == nullptr ? "allreduce" : row.own_op) + "\"";
     if (kind.has("time")) blocks += R"(, "time": "50ms")";
     if (kind.has("stop")) blocks += R"(, "stop": {"max_time": "50ms"})";
+    if (kind.has("url")) blocks += R"(, "url": ")" + server.url() + "\"";
     if (kind.has("measure")) blocks += R"(, "measure": "latency")";
     blocks += "}";
   }

@@ -40,8 +40,8 @@ class RepeatedMemory {
     const Fd piece(::memfd_create("repeated", MFD_CLOEXEC));
     EXPECT_EQ(::ftruncate(piece.get(), kPiece), 0);
     for (uint64_t at = 0; at < bytes_; at += kPiece) {
-      EXPECT_EQ(::mmap(data_ + at, kPiece, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-                       piece.get(), 0),
+      EXPECT_EQ(::mmap(data_ + at, kPiece, PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_FIXED | MAP_POPULATE, piece.get(), 0),
                 data_ + at);
     }
   }

@@ -68,6 +68,26 @@ TEST(symptom, messages_that_users_pasted_name_their_causes) {
       {"Timed out after 301 seconds waiting for clients. 1/2 clients joined.",
        "torch",
        {"rank.missing", "name.wrong_address"}},
+      {"socketPollConnect: connect to 10.0.0.2<41000> returned Connection refused, exceeded error "
+       "retry count after 35 attempts",
+       "nccl",
+       {"firewall.partial_range", "stack.interface"}},
+      {"Bootstrap Root : mismatch in info from procs, nranks 2 vs 3, nroots 1 vs 1",
+       "nccl",
+       {"config.mismatch"}},
+      {"WARNING: Open MPI accepted a TCP connection from what appears to be a\nanother Open MPI "
+       "process but cannot find a corresponding process\nentry for that peer.",
+       "openmpi",
+       {"stack.interface"}},
+      {"[proxy:0:1@b] HYDU_sock_connect: unable to connect to server a at port 40113 (check for "
+       "firewalls!)",
+       "mpich",
+       {"firewall.drop_inbound", "name.unresolved"}},
+      {"tcp_sock.c:325 UCX ERROR connect(fd=31, dest_addr=172.17.0.1:44345) failed: Connection "
+       "refused",
+       "ucx",
+       {"stack.interface"}},
+      {"= BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES", "mpich", {"rank.dead"}},
       {"kex_exchange_identification: Connection closed by remote host", "ssh", {"ssh.refused"}},
       {"Connection closed by 10.0.0.2 port 22", "ssh", {"ssh.auth"}},
       {"ssh: connect to host node2 port 22: Connection timed out", "ssh", {"ssh.unreachable"}},

@@ -240,6 +240,37 @@ class Tests:
         finally:
             self.cluster.sh(self.h2, "rdma link delete rxe0")
 
+    def test_doctor_rdma_ladder(self):
+        """A host file that names devices asks for RDMA: on real verbs all is tried up to a queue pair, and the first step that fails is the finding."""
+        plain = self.hosts
+        rows = {"h1": [None, "rxe0"], "h2": ["rxe0", None]}
+        self.hosts = self.cluster.host_file("matrix.json", lambda entry: entry.update(rdma=rows[entry["name"]]))
+        for host in self.cluster.hosts:
+            self.cluster.sh(host, "modprobe crc32_generic; modprobe rdma_rxe; rdma link add rxe0 type rxe netdev data0")
+            self.cluster.sh(host, "prlimit --memlock=unlimited --pid $(cat /run/sshd.pid)")
+        try:
+            report = self.doctor("--only", "rdma")
+            print("    " + "; ".join(c["reason"] for c in report["checks"]))
+            assert [(c["outcome"], "a queue pair and a region can be made" in c["reason"]) for c in report["checks"]] == [("pass", True)] * 2, report["checks"]
+            address = self.h2["data"]
+            self.cluster.sh(self.h2, "ip addr del %s dev data0" % address)
+            try:
+                self.first_rung("rdma.no_gid")
+            finally:
+                self.cluster.sh(self.h2, "ip addr add %s dev data0" % address)
+            self.cluster.sh(self.h2, "rdma link delete rxe0; rdma link add rxe7 type rxe netdev data0")
+            self.first_rung("rdma.no_device")
+            self.cluster.sh(self.h2, "rdma link delete rxe7")
+            self.first_rung("rdma.no_device")
+        finally:
+            self.hosts = plain
+            for host in self.cluster.hosts:
+                self.cluster.sh(host, "rdma link delete rxe0 || true; rdma link delete rxe7 2>/dev/null || true")
+
+    def first_rung(self, cause):
+        report = self.doctor("--only", "rdma")
+        assert [(f["outcome"], f["cause"], f["host"]) for f in report["findings"]] == [("fail", cause, "h2")], report["findings"]
+
     def test_final_verdict(self):
         """Of all that was broken, nothing is left."""
         report = self.doctor()

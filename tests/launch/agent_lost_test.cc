@@ -103,6 +103,18 @@ INSTANTIATE_TEST_SUITE_P(All, NonsenseLater,
                                          "read x; echo '{\"id\":7,\"error\":[]}'; sleep 60",
                                          "read x; exec cat /dev/zero", "read x; exec yes"));
 
+// Seen: one that flooded a crowded machine was called silent before its line was too long.
+TEST(LostAgent, WhoeverSendsALongAnswerIsNotSilent) {
+  const AgentStart start = shell_agent(
+      greeting() +
+      "read x; printf '{\"id\":7,\"reply\":\"'; "
+      "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do printf x; sleep 0.5; done; echo '\"}'; sleep 60");
+  ASSERT_TRUE(start.agent) << start.error.message();
+  const auto reply = call(*start.agent, "echo", {}, Deadline::after_ms(60'000));
+  ASSERT_TRUE(reply) << reply.error().message();
+  EXPECT_EQ(*reply, "xxxxxxxxxxxx");
+}
+
 TEST(LostAgent, AnswersOnceMoreThanAsked) {
   const AgentStart start = shell_agent(
       greeting() + "read x; for i in 1 2; do echo '{\"id\":7,\"reply\":1}'; done; sleep 60");

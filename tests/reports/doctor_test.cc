@@ -72,8 +72,9 @@ TEST(Doctor, JsonHasExactlyTheFixedKeys) {
   const std::string text = doctor_json(report);
   EXPECT_EQ(text.back(), '\n');
   const auto json = nlohmann::json::parse(text);
-  EXPECT_THAT(keys_of(json),
-              UnorderedElementsAre("schema", "verdict", "hosts", "findings", "checks"));
+  EXPECT_THAT(keys_of(json), UnorderedElementsAre("schema", "verdict", "hosts", "findings",
+                                                  "checks", "stack", "job"));
+  EXPECT_TRUE(json["stack"].is_null() && json["job"].is_null());
   EXPECT_EQ(json["schema"], 1);
   EXPECT_EQ(json["verdict"], "fail");
   EXPECT_EQ(json["hosts"], nlohmann::json({"local0", "local1"}));

@@ -19,8 +19,10 @@ TEST(BlockKinds, EveryKindBecomesCellsOfThatKind) {
   for (const BlockKindRow& row : block_kind_table()) {
     const std::string name = to_string(row.kind);
     const std::string op = row.own_op == nullptr ? "allreduce" : row.own_op;
-    const Scenario scenario = parse(with_matrix(R"({"kind": ")" + name + R"(", "op": ")" + op +
-                                                R"(", "bytes": 64, "ranks": 2})"));
+    const Scenario scenario =
+        parse(with_matrix(R"({"kind": ")" + name + R"(", "op": ")" + op + R"(", "bytes": 64, )" +
+                          (plumbline::row(row.kind).has("url") ? R"("url": "http://mini1:8080"})"
+                                                               : R"("ranks": 2})")));
     const auto plan = make_plan(scenario, {}, 1, {vocabulary(), nullptr, 0});
     ASSERT_TRUE(plan) << plan.error().message();
     size_t cells = 0;

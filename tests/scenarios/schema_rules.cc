@@ -97,6 +97,9 @@ Json zero() {
 }
 
 Json is_link() { return {{"$ref", "#/definitions/link_block"}}; }
+Json is_endpoint() { return {{"$ref", "#/definitions/endpoint_block"}}; }
+// A block of a kind with an operation of its own.
+Json is_own() { return one_of({is_link(), is_endpoint()}); }
 
 Json any_of_these_keys(const std::vector<std::string>& keys) {
   std::vector<Json> choices;
@@ -126,6 +129,8 @@ void add_kind_rules(std::vector<Json>& rules) {
       usual |= kind == to_string(MatrixBlock().kind);
       if (kind == to_string(CellKind::kLink)) {
         allowed.push_back(is_link());
+      } else if (kind == to_string(CellKind::kEndpoint)) {
+        allowed.push_back(is_endpoint());
       } else {
         kinds.push_back(kind);
       }
@@ -133,12 +138,21 @@ void add_kind_rules(std::vector<Json>& rules) {
     if (!kinds.empty()) {
       Json of_kind = usual ? Json{{"properties", {{"kind", {{"enum", kinds}}}}}}
                            : with("kind", {{"enum", kinds}});
-      if (usual) of_kind["not"] = is_link();
+      if (usual) of_kind["not"] = is_own();
       allowed.push_back(std::move(of_kind));
     }
     rules.push_back(one_of(std::move(allowed)));
   }
-  rules.push_back(one_of({negated(is_link()), negated(any_of_these_keys(of_operations))}));
+  rules.push_back(one_of({negated(is_own()), negated(any_of_these_keys(of_operations))}));
+}
+
+void add_endpoint_rules(std::vector<Json>& rules) {
+  const Json other = negated(with("op", holds_one(Json::array({kEndpointOp}))));
+  rules.push_back(one_of({is_endpoint(), other}));
+  const Json ranks = Json::parse(R"({"enum": [1, [1], {"from": 1, "to": 1}]})");
+  Json own = {{"properties", {{"op", alone(kEndpointOp)}, {"ranks", ranks}}},
+              {"required", Json::array({"url"})}};
+  rules.push_back(one_of({negated(is_endpoint()), std::move(own)}));
 }
 
 void add_link_rules(std::vector<Json>& rules) {
@@ -156,7 +170,7 @@ void add_link_rules(std::vector<Json>& rules) {
 void add_operation_rules(std::vector<Json>& rules) {
   const Json barrier = Json::array({to_string(Op::kBarrier)});
   rules.push_back(one_of(
-      {is_link(), negated(required("op")), with("op", holds_only(barrier)), required("bytes")}));
+      {is_own(), negated(required("op")), with("op", holds_only(barrier)), required("bytes")}));
   Json bandwidth = with("kind", {{"const", to_string(CellKind::kBandwidth)}});
   bandwidth["properties"]["op"] = holds_one(barrier);
   bandwidth["required"].push_back("op");
@@ -250,12 +264,16 @@ std::vector<std::string> parameter_patterns(const KeyRow& row, const Vocabulary&
   return patterns;
 }
 
-// A block of links: by its kind, or by its operation where no kind is given.
+// Blocks of kinds with an operation of their own: by the kind, or by the operation where no kind is
+// given.
 Json rule_definitions() {
-  Json by_op = with("op", alone(kLinkOp));
-  by_op["not"] = required("kind");
-  const char* kind = to_string(CellKind::kLink);
-  return {{"link_block", one_of({with("kind", {{"const", kind}}), by_op})}};
+  const auto block = [](CellKind kind, const char* op) {
+    Json by_op = with("op", alone(op));
+    by_op["not"] = required("kind");
+    return one_of({with("kind", {{"const", to_string(kind)}}), by_op});
+  };
+  return {{"link_block", block(CellKind::kLink, kLinkOp)},
+          {"endpoint_block", block(CellKind::kEndpoint, kEndpointOp)}};
 }
 
 const char* text_pattern(const std::string& path) {
@@ -274,6 +292,7 @@ std::vector<Json> object_rules(const std::string& prefix, const Vocabulary& voca
     add_operation_rules(rules);
     add_kind_rules(rules);
     add_link_rules(rules);
+    add_endpoint_rules(rules);
     add_algorithm_rules(vocabulary, rules);
   }
   if (prefix == "matrix[].bytes.") add_range_rules(rules);

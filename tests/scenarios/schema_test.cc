@@ -98,6 +98,10 @@ TEST(ScenarioSchema, AcceptsWhatPlanAccepts) {
   for (
       const char* block : {
           R"({"op": "link"})",
+          R"({"op": "endpoint", "url": "http://mini1:8080"})",
+          R"({"kind": "endpoint", "op": "endpoint", "url": "http://[::1]:80/v1", "api": ["chat", "completions"],
+              "answer": "whole", "max_tokens": [1, 64], "outstanding": [1, 8], "bytes": [0, "1Ki"], "ranks": 1,
+              "model": ["a", "b"], "answer_has": "4", "key_from": "ENDPOINT_KEY_A", "time": "10s", "repeat": 2})",
           R"({"op": ["link"], "time": "1.m", "measure": ["udp"], "rate": ["1Kbit", "1000Gbit"]})",
           R"({"kind": "link", "op": "link", "bytes": {"from": 1, "to": "1Ki"}, "streams": [1, 2]})",
           R"({"op": ["barrier", "barrier"]})",

@@ -57,7 +57,7 @@ TEST(ShippedScenarios, LinkMatrixHasEveryMeasureAndNoRoofs) {
 // Each item of a checklist is decided by something that the scenario asks or measures.
 TEST(ShippedScenarios, EveryItemOfAChecklistCanBeDecided) {
   size_t items = 0;
-  for (const char* name : {"thunderbolt_star", "jaccl_mesh", "nightly"}) {
+  for (const char* name : {"thunderbolt_star", "jaccl_mesh", "nightly", "serving"}) {
     const std::string path = std::string(PLUMBLINE_SOURCE_DIR) + "/scenarios/" + name + ".json";
     const auto scenario = load_scenario(path, vocabulary());
     ASSERT_TRUE(scenario) << all_lines(scenario.error());
@@ -127,6 +127,22 @@ TEST(ShippedScenarios, SubmitMeasuresTheSameEverywhere) {
     }
   }
   EXPECT_EQ(cells, expected);
+}
+
+TEST(ShippedScenarios, ServingAsksEachWayAndSweepsTheLoad) {
+  const Plan plan = shipped("serving");
+  EXPECT_LT(plan.estimated_s, 150);
+  EXPECT_EQ(kinds(plan), (std::map<std::string, int>{{"endpoint", 7}}));
+  std::set<std::string> answers;
+  std::set<int> loads;
+  for (const PlanCell& cell : plan.cells) {
+    EXPECT_EQ(cell.cell.ranks, 1);
+    EXPECT_EQ(cell.skip, "");
+    answers.insert(cell.cell.answer);
+    if (cell.cell.max_tokens == 64) loads.insert(cell.cell.outstanding);
+  }
+  EXPECT_EQ(answers.size(), 2U);
+  EXPECT_EQ(loads, (std::set<int>{1, 2, 4, 8, 16}));
 }
 
 TEST(ShippedScenarios, NightlyTakesMinutes) {

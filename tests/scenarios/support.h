@@ -52,6 +52,11 @@ inline Vocabulary vocabulary() {
   Descriptor tcp = named("tcp.connect");
   tcp.params = {{"ports", "list", "", "", "which ports"}, {"timeout_ms", "int", "", "", ""}};
   v.probes.push_back(tcp);
+  Descriptor endpoint = named("endpoint");
+  for (const char* name : {"url", "model", "key_from", "silence"}) {
+    endpoint.params.push_back({name, "text", "", "", ""});
+  }
+  v.probes.push_back(endpoint);
   for (const char* name : {"tcp", "shm", "memory"}) v.transports.push_back(named(name));
   v.engines.push_back(named(kNativeEngine));
   for (const char* name : {"console", "csv", "plots", "links", "soak", "markdown", "html"}) {

@@ -182,6 +182,21 @@ TEST(Blame, TwoRanksThatWaitForOneAnother) {
   EXPECT_THAT(find_blame(control, question()).what, HasSubstr("in a circle (2 -> 1 -> 2)"));
 }
 
+// Seen: 4 GiB on a crowded machine were not through after 120 s, and the link was called down.
+TEST(Blame, AnOperationThatIsOnlySlowIsNotStuck) {
+  FakeControl control;
+  control.waits(1, 2);
+  control.ranks[1].status.since_progress_ns = 157 * kMillisecond;
+  BlameQuestion q = question();
+  q.since_progress_ns = 0;
+  const Error error = find_blame(control, q);
+  EXPECT_THAT(error.what, AllOf(HasSubstr("bytes were still moving between them (2 -> 1 -> 2)"),
+                                Not(HasSubstr("circle"))));
+  EXPECT_THAT(error.hint, HasSubstr("slow, and not stuck"));
+  q.since_progress_ns.reset();  // not known
+  EXPECT_THAT(find_blame(control, q).what, HasSubstr("in a circle"));
+}
+
 TEST(Blame, AHeldFrameIsMentioned) {
   FakeControl control;
   control.waits(1, 2);

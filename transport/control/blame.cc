@@ -17,6 +17,7 @@ namespace {
 constexpr int64_t kBlameNs = kSecond;  // for the whole walk, of which an answer takes little
 // A status that old is not an answer but what was heard before: nobody answered within kBlameNs.
 constexpr int64_t kSilentNs = 800 * kMillisecond;
+constexpr int64_t kMovesNs = 500 * kMillisecond;  // since the last progress: it has not stopped
 constexpr int64_t kNeverNs = int64_t{1000} * 3600 * kSecond;  // older than any process
 
 const FlightEntry* entry_of(const std::vector<FlightEntry>& entries, uint32_t sequence) {
@@ -99,6 +100,7 @@ class Walk {
       : control_(control),
         q_(question),
         deadline_(Deadline::after_ns(kBlameNs)),
+        longest_ns_(question.since_progress_ns.value_or(kNeverNs)),
         text_(complaint(question)) {
     const std::vector<FlightEntry> mine = control.recorder();
     if (const FlightEntry* entry = entry_of(mine, question.sequence)) ours_ = *entry;
@@ -121,6 +123,7 @@ class Walk {
       station.status = control_.query(rank, deadline_, &station.recorder);
       if (!station.status.reachable) await_others();
       if (std::optional<Error> culprit = judge(rank, station)) return *culprit;
+      longest_ns_ = std::max(longest_ns_, station.status.since_progress_ns);
       const int next = station.status.waiting_for;
       text_ += fmt::format("; rank {} waits for rank {} {} (last progress {})", rank, next,
                            where_of(station.status), ago(station.status.since_progress_ns));
@@ -185,6 +188,14 @@ class Walk {
     const auto start = std::find(path.begin(), path.end(), next);
     std::string ranks;
     for (auto it = start; it != path.end(); ++it) ranks += fmt::format("{} -> ", *it);
+    if (longest_ns_ < kMovesNs) {
+      return stalled(
+          fmt::format("{}; bytes were still moving between them ({}{}) when its time was "
+                      "over",
+                      text_, ranks, next),
+          "it is slow, and not stuck: give it more time, or look for a slow link or a "
+          "crowded machine");
+    }
     return stalled(
         fmt::format("{}; they wait for one another in a circle ({}{})", text_, ranks, next),
         "bytes were lost, the link is down, or the algorithm deadlocks: try another "
@@ -194,6 +205,7 @@ class Walk {
   ControlPlane& control_;
   const BlameQuestion& q_;
   const Deadline deadline_;
+  int64_t longest_ns_;  // without progress, of the ranks on the way
   std::string text_;
   std::optional<FlightEntry> ours_;  // what this rank called under the stuck number
 };

@@ -1,4 +1,5 @@
 #include "host_rule_helpers.h"
+#include "probes/rdma_rungs.h"
 #include "probes/rules/host_readiness.h"
 #include "probes/rules/rules.h"
 #include "probes/thresholds.h"
@@ -299,6 +300,56 @@ TEST(StartRules, RdmaRungs) {
   EXPECT_EQ(causes_of(set), "") << "nobody asked, and there is no device";
 }
 
+// What the child that climbs says of a device (probes/actions/rdma_climb.h).
+TEST(StartRules, TheFirstStepOfRdmaThatFailsIsNamed) {
+  EvidenceSet set = with_rdma();
+  RdmaClimb climb;
+  climb.device = "rdma_en2";
+  climb.rungs = {{"library", "", ""}, {"pd", "", ""}};
+  set.hosts[1].rdma->climbs = {climb};
+  for (const RdmaRungRow& row : rdma_rungs()) {
+    set.hosts[1].rdma->climbs[0].rungs[1] = {row.name, "errno 16", ""};
+    EXPECT_EQ(causes_of(set), row.cause + std::string("@mini2"));
+    const Finding finding = candidate_of(set, row.cause).finding;
+    EXPECT_EQ(finding.outcome, Severity::kFail);
+    EXPECT_NE(finding.evidence.at(0).text.find("rdma_en2 port 1: "), std::string::npos);
+    EXPECT_NE(finding.evidence.at(0).text.find("errno 16"), std::string::npos);
+    EXPECT_FALSE(finding.remedy.text().empty()) << row.cause;
+  }
+  EXPECT_NE(candidate_of(set, "rdma.rtr").finding.cause, "");
+  set.hosts[1].rdma->climbs[0].rungs[1] = {"qp", "errno 16", ""};
+  EXPECT_NE(candidate_of(set, "rdma.qp_limit").finding.remedy.text().find("more than 10"),
+            std::string::npos);
+}
+
+// A child that hangs in the kernel cannot be ended by its own alarm, and says nothing at its end.
+TEST(StartRules, ADeviceThatWasNotTriedToTheEndIsUnknown) {
+  EvidenceSet set = with_rdma();
+  RdmaClimb climb;
+  climb.device = "mlx5_0";
+  climb.error = "it was ended after 15 s";
+  set.hosts[1].rdma->climbs = {climb};
+  EXPECT_EQ(causes_of(set), "");
+  const auto check = [&] { return rdma_verdicts(set).at(1).check; };
+  EXPECT_EQ(check().outcome, CheckOutcome::kUnknown);
+  EXPECT_NE(check().reason.find("ended after 15 s"), std::string::npos);
+  RdmaClimb& there = set.hosts[1].rdma->climbs[0];
+  there.error.clear();
+  for (const RdmaRungRow& row : rdma_rungs()) {
+    EXPECT_EQ(check().outcome, CheckOutcome::kUnknown) << row.name;
+    there.rungs.push_back({row.name, "", ""});
+  }
+  EXPECT_EQ(check().outcome, CheckOutcome::kPass);
+}
+
+TEST(StartRules, ADeviceThatTheHostFileNamesAndTheHostLacksIsNamed) {
+  EvidenceSet set = with_rdma();
+  set.job.hosts[1].rdma_devices = {"mlx5_0"};
+  EXPECT_EQ(causes_of(set), "");
+  set.job.hosts[1].rdma_devices = {"mlx5_0", "mlx5_7"};
+  EXPECT_EQ(causes_of(set), "rdma.no_device@mini2");
+}
+
 TEST(StartRules, RdmaDevicesThatWereNotReadAreUnknown) {
   EvidenceSet set = with_rdma();
   set.hosts[1].rdma->devices.clear();
@@ -310,6 +361,14 @@ TEST(StartRules, RdmaDevicesThatWereNotReadAreUnknown) {
     EXPECT_EQ(check.outcome, CheckOutcome::kUnknown) << check.reason;
     EXPECT_NE(check.reason.find("in time"), std::string::npos);
   }
+}
+
+TEST(StartRules, RdmaWithoutWhichARunGoesOnIsAWarning) {
+  EvidenceSet set = with_rdma();
+  set.job.rdma_or_tcp = true;
+  set.hosts[1].rdma->devices[0].state = "DOWN";
+  EXPECT_EQ(candidate_of(set, "rdma.port_down").finding.outcome, Severity::kWarn);
+  EXPECT_EQ(rdma_verdicts(set).at(1).check.outcome, CheckOutcome::kWarn);
 }
 
 TEST(StartRules, RdmaThatNobodyAskedForIsANote) {

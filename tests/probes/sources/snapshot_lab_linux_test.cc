@@ -71,6 +71,9 @@ TEST_F(SnapshotLab, SeesFiltersAndChangesNothing) {
      "nft add chain inet own in '{type filter hook input priority 0; policy accept;}'; "
      "nft add rule inet own in tcp dport 29601 reject; "
      "iptables-nft -A INPUT -p tcp --dport 29602 -j DROP; tc qdisc add dev d0 clsact");
+  // The kernel goes on by itself until it has tried its own IPv6 addresses on both ends.
+  in("for i in $(seq 200); do [ \"$(ip -6 addr show scope link -tentative | grep -c inet6)\" = 2 ] "
+     "&& break; sleep 0.05; done");
   const std::string before = state();
   const auto host = snapshot();
   EXPECT_EQ(state(), before);

@@ -10,6 +10,7 @@
 #include "core/json.h"
 #include "probes/sources/own_process.h"
 #include "probes/sources/source.h"
+#include "transport/rdma/verbs.h"
 #include "transport/tcp/socket.h"
 
 namespace plumbline {

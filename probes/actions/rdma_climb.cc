@@ -1,0 +1,268 @@
+#include "probes/actions/rdma_climb.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <sstream>
+
+#include "core/command.h"
+#include "core/host/ip.h"
+#include "core/host/process_facts.h"
+#include "core/number.h"
+#include "core/ranges.h"
+#include "core/text.h"
+#include "probes/actions/ends.h"
+#include "probes/rdma_rungs.h"
+#include "transport/rdma/profiles.h"
+#include "transport/rdma/verbs.h"
+
+namespace plumbline {
+namespace {
+
+constexpr unsigned kStepSeconds = 4;
+constexpr int64_t kClimbMs = 15'000;
+constexpr size_t kRegionBytes = 16384;  // a page of every machine
+constexpr const char *kBegins = "begin ", *kDone = "done ", *kFailed = "failed ";
+
+std::string gid_text(const VerbsGid& gid) {
+  return to_text(ip_of_bytes(gid.raw.data(), true));
+}
+
+bool is_ipv4_mapped(const VerbsGid& gid) {
+  constexpr std::array<uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  return std::equal(kMapped.begin(), kMapped.end(), gid.raw.begin());
+}
+
+// The system's words for the errno of a call; some providers set none.
+std::string error_text(int number) {
+  if (number == 0) return "the library gives no reason";
+  return fmt::format("{} (errno {})", std::strerror(number), number);
+}
+
+class Climber {
+ public:
+  explicit Climber(const AskRdma& asked)
+      : asked_(asked), profile_(profile_of(asked.device)), port_(asked.port) {}
+
+  void run() {
+    const bool up = step("library", &Climber::load) && step("device", &Climber::find) &&
+                    step("open", &Climber::open) && step("port", &Climber::look_at_port) &&
+                    step("gid", &Climber::find_gid) && step("pd", &Climber::make_domain) &&
+                    step("cq", &Climber::make_cq) && step("qp", &Climber::make_qp) &&
+                    step("mr", &Climber::make_region) && step("init", &Climber::init);
+    static_cast<void>(up);
+    give_back();
+  }
+
+ private:
+  // A step returns what is wrong; what it found is in found_.
+  using Step = std::string (Climber::*)();
+  bool step(const char* name, Step take) {
+    say(kBegins, name, "");
+    found_.clear();
+    errno = 0;
+    alarm(kStepSeconds);
+    const std::string wrong = (this->*take)();
+    alarm(0);
+    say(wrong.empty() ? kDone : kFailed, name, wrong.empty() ? found_ : wrong);
+    return wrong.empty();
+  }
+  static void say(const char* what, const char* name, const std::string& text) {
+    const std::string line = fmt::format("{}{} {}\n", what, name, escaped(text));
+    // At once: the next thing may be a crash.
+    static_cast<void>(!::write(STDOUT_FILENO, line.data(), line.size()));
+  }
+
+  std::string load() {
+    const auto names =
+        asked_.library.empty() ? verbs_library_names() : std::vector<std::string>{asked_.library};
+    Expected<Verbs> verbs = load_verbs(names);
+    if (!verbs) return verbs.error().what;
+    verbs_ = std::move(*verbs);
+    found_ = verbs_.library;
+    return {};
+  }
+  std::string find() {
+    int count = 0;
+    list_ = verbs_.get_device_list(&count);
+    if (list_ == nullptr) return error_text(errno);
+    std::string others;
+    for (int i = 0; i < count && list_[i] != nullptr; ++i) {
+      const char* const name = verbs_.get_device_name(list_[i]);
+      if (name == nullptr) continue;
+      if (asked_.device == name) device_ = list_[i];
+      others += (others.empty() ? "" : ", ") + std::string(name);
+    }
+    if (device_ != nullptr) return {};
+    return others.empty() ? "it lists none" : "it lists " + others;
+  }
+  std::string open() {
+    context_ = verbs_.open_device(device_);
+    return context_ == nullptr ? error_text(errno) : std::string();
+  }
+  std::string look_at_port() {
+    constexpr const char* kStates[] = {"NOP", "DOWN", "INIT", "ARMED", "ACTIVE", "ACTIVE_DEFER"};
+    VerbsPort port;
+    const int failed = verbs_.query_port(context_, static_cast<uint8_t>(port_), &port);
+    if (failed != 0) return error_text(failed > 0 ? failed : errno);
+    gids_ = port.gids;
+    if (port.state == kPortActive) return {};
+    const bool known = port.state >= 0 && port.state < static_cast<int>(std::size(kStates));
+    return fmt::format("it is {}", known ? kStates[port.state] : "in an unknown state");
+  }
+  // The one that the profile asks for.
+  std::string find_gid() {
+    constexpr int kMostGids = 1024;
+    std::string there;
+    for (int i = 0; i < std::min(gids_, kMostGids); ++i) {
+      VerbsGid gid;
+      if (verbs_.query_gid(context_, static_cast<uint8_t>(port_), i, &gid) != 0) continue;
+      if (gid == VerbsGid{}) continue;
+      there += fmt::format("{}{} at index {}", there.empty() ? "" : ", ", gid_text(gid), i);
+      const bool meant = profile_.gid_index < 0 ? is_ipv4_mapped(gid) : i == profile_.gid_index;
+      if (!meant || !found_.empty()) continue;
+      if (!is_ipv4_mapped(gid)) continue;
+      found_ = fmt::format("{} at index {}", gid_text(gid), i);
+    }
+    if (!found_.empty()) return {};
+    const std::string wanted =
+        profile_.gid_index < 0 ? "" : fmt::format(" at index {}", profile_.gid_index);
+    return fmt::format("no IPv4-mapped GID{}; there is: {}", wanted,
+                       there.empty() ? "nothing" : there);
+  }
+  std::string make_domain() {
+    domain_ = verbs_.alloc_pd(context_);
+    return domain_ == nullptr ? error_text(errno) : std::string();
+  }
+  std::string make_cq() {
+    cq_ = verbs_.create_cq(context_, 2 * profile_.requests, nullptr, nullptr, 0);
+    return cq_ == nullptr ? error_text(errno) : std::string();
+  }
+  std::string make_qp() {
+    VerbsQpRequest request;
+    request.send_cq = request.receive_cq = cq_;
+    request.limits.sends = request.limits.receives = static_cast<uint32_t>(profile_.requests);
+    request.limits.send_pieces = request.limits.receive_pieces = 1;
+    request.type = profile_.qp_type;
+    qp_ = verbs_.create_qp(domain_, &request);
+    found_ = profile_.qp_type == kReliable ? "RC" : "UC";
+    return qp_ == nullptr ? found_ + ": " + error_text(errno) : std::string();
+  }
+  std::string make_region() {
+    // On a page of its own.
+    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kRegionBytes, kRegionBytes)));
+    if (!memory_) return "no memory";
+    region_ = verbs_.reg_mr(domain_, memory_.get(), kRegionBytes, kLocalWrite);
+    return region_ == nullptr ? error_text(errno) : std::string();
+  }
+  std::string init() {
+    VerbsQpAttributes attributes;
+    attributes.state = kQpInit;
+    attributes.port = static_cast<uint8_t>(port_);
+    const int failed =
+        verbs_.modify_qp(qp_, &attributes, kMaskState | kMaskPkey | kMaskPort | kMaskAccess);
+    return failed == 0 ? std::string() : error_text(failed > 0 ? failed : errno);
+  }
+
+  void give_back() {
+    alarm(kStepSeconds);
+    if (region_ != nullptr) verbs_.dereg_mr(region_);
+    if (qp_ != nullptr) verbs_.destroy_qp(qp_);
+    if (cq_ != nullptr) verbs_.destroy_cq(cq_);
+    if (domain_ != nullptr) verbs_.dealloc_pd(domain_);
+    if (context_ != nullptr) verbs_.close_device(context_);
+    if (list_ != nullptr) verbs_.free_device_list(list_);
+    alarm(0);
+  }
+
+  struct Free {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+  const AskRdma& asked_;
+  const RdmaProfile& profile_;
+  const int port_;
+  std::string found_;
+  Verbs verbs_;
+  VerbsDevice** list_ = nullptr;
+  VerbsDevice* device_ = nullptr;
+  VerbsContext* context_ = nullptr;
+  int gids_ = 0;
+  VerbsDomain* domain_ = nullptr;
+  VerbsCompletionQueue* cq_ = nullptr;
+  VerbsQueuePair* qp_ = nullptr;
+  std::unique_ptr<std::byte, Free> memory_;
+  VerbsRegion* region_ = nullptr;
+};
+
+// "pd", and the rest of the line.
+std::pair<std::string, std::string> name_and_text(std::string_view line) {
+  const size_t space = std::min(line.find(' '), line.size());
+  return {std::string(line.substr(0, space)),
+          std::string(line.substr(std::min(space + 1, line.size())))};
+}
+
+}  // namespace
+
+std::string ending_of_climb(int status) {
+  constexpr int kBySignal = 128;
+  if (status == 0) return {};
+  if (status == kBySignal + SIGALRM) return fmt::format("no answer within {} s", kStepSeconds);
+  if (status > kBySignal) return fmt::format("the library crashed (signal {})", status - kBySignal);
+  return fmt::format("the library ended the process with status {}", status);
+}
+
+void climb_rdma(const AskRdma& asked) {
+  std::signal(SIGALRM, SIG_DFL);
+  Climber(asked).run();
+}
+
+RdmaClimb read_climb(const AskRdma& asked, const std::string& said, const std::string& ended) {
+  RdmaClimb climb;
+  climb.device = asked.device;
+  climb.profile = profile_of(asked.device).name;
+  climb.port = asked.port;
+  std::optional<std::string> at;  // begun, and not told of again
+  std::istringstream lines(said);
+  for (std::string line; std::getline(lines, line);) {
+    for (const char* what : {kBegins, kDone, kFailed}) {
+      if (!line.starts_with(what)) continue;
+      const auto [name, text] = name_and_text(std::string_view(line).substr(std::strlen(what)));
+      if (find_rdma_rung(name) == nullptr || climb.rungs.size() >= rdma_rungs().size()) continue;
+      if (what == kBegins) {
+        at = name;
+        continue;
+      }
+      const bool done = what == kDone;
+      climb.rungs.push_back({name,
+                             done           ? ""
+                             : text.empty() ? "it failed"
+                                            : text,
+                             done ? text : ""});
+      at.reset();
+    }
+  }
+  if (at && !ended.empty()) climb.rungs.push_back({*at, ended, ""});
+  if (climb.rungs.empty()) climb.error = ended.empty() ? "nothing was said" : ended;
+  return climb;
+}
+
+Expected<RdmaClimb> climb_in_child(const AskRdma& asked, const AgentCall& call) {
+  const Expected<std::string> program = own_program_path();
+  if (!program) return fail(program.error());
+  std::vector<std::string> words = {*program,     "rdma-climb", "--device",
+                                    asked.device, "--port",     std::to_string(asked.port)};
+  if (!asked.library.empty()) words.insert(words.end(), {"--library", asked.library});
+  const auto done = run_command(words, within(call, kClimbMs * kMillisecond).deadline);
+  if (done) return read_climb(asked, done->out, ending_of_climb(done->status));
+  return read_climb(asked, "", done.error().message());
+}
+
+}  // namespace plumbline
