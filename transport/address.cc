@@ -18,6 +18,8 @@ namespace {
 constexpr size_t kMostAddresses = 1024;
 constexpr size_t kMostAddressText = 64;  // an address with its scope, the name of an interface
 constexpr int kLongestPrefix = 128;
+constexpr size_t kMostAbilities = 8, kMostDevices = 8, kMostRanks = 4096;
+constexpr size_t kMostName = 64, kMostReason = 300;
 
 // How good a pair is; smaller is better, compared from the first field on.
 struct Rank {
@@ -114,7 +116,64 @@ bool in_subnet_of(const RankAddress& address, const RankAddress& first, const Ad
   return a && b && common_bits(*a, *b) >= (prefix > 0 ? prefix : a->bits());
 }
 
+void write_abilities(WireWriter& writer, const std::vector<PairAbility>& abilities) {
+  writer.u8(static_cast<uint8_t>(abilities.size()));
+  for (const PairAbility& ability : abilities) {
+    writer.text(ability.transport, kMostName);
+    writer.u8(ability.realm ? 1 : 0);
+    if (ability.realm) writer.bytes(*ability.realm);
+    writer.text(ability.why_not, kMostReason);
+  }
+}
+
+bool read_abilities(WireReader& reader, std::vector<PairAbility>& abilities) {
+  const size_t count = reader.u8();
+  if (count > kMostAbilities) return false;
+  for (size_t i = 0; i < count; ++i) {
+    PairAbility ability;
+    ability.transport = printable(reader.text(), kMostName);
+    const uint8_t has_realm = reader.u8();
+    if (has_realm > 1) return false;
+    if (has_realm != 0) reader.bytes(ability.realm.emplace());
+    ability.why_not = printable(reader.text(), kMostReason);
+    if (!reader.ok()) return false;
+    abilities.push_back(std::move(ability));
+  }
+  return reader.ok();
+}
+
+void write_devices(WireWriter& writer, const std::vector<std::vector<std::string>>& by_rank) {
+  writer.u16(static_cast<uint16_t>(std::min(by_rank.size(), kMostRanks)));
+  for (const std::vector<std::string>& devices : std::span(by_rank).first(
+           std::min(by_rank.size(), kMostRanks))) {
+    const size_t count = std::min(devices.size(), kMostDevices);
+    writer.u8(static_cast<uint8_t>(count));
+    for (const std::string& device : std::span(devices).first(count)) {
+      writer.text(device, kMostName);
+    }
+  }
+}
+
+bool read_devices(WireReader& reader, std::vector<std::vector<std::string>>& by_rank) {
+  const size_t ranks = reader.u16();
+  if (ranks > kMostRanks) return false;
+  for (size_t i = 0; i < ranks && reader.ok(); ++i) {
+    const size_t count = reader.u8();
+    if (count > kMostDevices) return false;
+    std::vector<std::string>& devices = by_rank.emplace_back();
+    for (size_t k = 0; k < count; ++k) devices.push_back(printable(reader.text(), kMostName));
+  }
+  return reader.ok();
+}
+
 }  // namespace
+
+const PairAbility* TcpEndpoint::ability(std::string_view transport) const {
+  const auto found =
+      std::find_if(abilities.begin(), abilities.end(),
+                   [&](const PairAbility& ability) { return ability.transport == transport; });
+  return found == abilities.end() ? nullptr : &*found;
+}
 
 std::string endpoint_bytes(const TcpEndpoint& endpoint) {
   WireWriter writer;
@@ -127,8 +186,8 @@ std::string endpoint_bytes(const TcpEndpoint& endpoint) {
     writer.text(address.interface, kMostAddressText);
     writer.u64(address.speed_bps);
   }
-  writer.u8(endpoint.realm ? 1 : 0);
-  if (endpoint.realm) writer.bytes(*endpoint.realm);
+  write_abilities(writer, endpoint.abilities);
+  write_devices(writer, endpoint.rdma_devices);
   std::string bytes;
   for (const std::byte byte : writer.view()) bytes += std::to_integer<char>(byte);
   return bytes;
@@ -149,9 +208,8 @@ Expected<TcpEndpoint> read_endpoint(std::string_view bytes, const std::string& w
     sound = reader.ok() && address.prefix <= kLongestPrefix;
     endpoint.addresses.push_back(std::move(address));
   }
-  const uint8_t has_realm = sound ? reader.u8() : 0;
-  if (has_realm != 0) reader.bytes(endpoint.realm.emplace());
-  sound = sound && has_realm <= 1;
+  sound = sound && read_abilities(reader, endpoint.abilities) &&
+          read_devices(reader, endpoint.rdma_devices);
   if (sound && reader.complete()) return endpoint;
   return fail(ErrorCode::kProtocol, whose + " says where it listens in bytes that are not TCP's",
               "all ranks must be the same build and use the same transport");

@@ -1,6 +1,6 @@
 // Where a rank listens, as TCP says it: data addresses and a port, also as the bytes that travel
 // between ranks and mean nothing to anybody else; and which two addresses a pair of ranks uses. The
-// same bytes say by a digest which machine a rank is on, where that makes a difference.
+// same bytes say what a rank can do more than TCP, and together with whom.
 // Every rank publishes all its data addresses; the pair that shares a subnet carries the traffic
 // and is bound as the source too, because in a mesh of cables (one /30 each) no single address
 // would do. Pure functions, thread-safe.
@@ -27,15 +27,25 @@ struct RankAddress {
   bool operator==(const RankAddress&) const = default;
 };
 
+// What a rank can make of its connections (transport/tcp/tcp_upgrade.h).
+struct PairAbility {
+  std::string transport;               // that they become
+  std::optional<Digest> realm = {};    // ranks that say the same can together; none = it cannot
+  std::string why_not = {};            // then, where somebody counts on it; may be empty
+  bool operator==(const PairAbility&) const = default;
+};
+
 // Where one rank can be reached: its data addresses, in preference order, and its port.
 struct TcpEndpoint {
   int rank = -1;
   std::string host;  // name in the host file, for messages
   std::vector<RankAddress> addresses;
   uint16_t port = 0;
-  // Ranks that say the same can do more together than TCP does (transport/tcp/tcp_upgrade.h); none
-  // = this one does not.
-  std::optional<Digest> realm = {};
+  std::vector<PairAbility> abilities = {};
+  // Only in what a rank is told of itself: by rank, its RDMA devices that face it.
+  std::vector<std::vector<std::string>> rdma_devices = {};
+
+  const PairAbility* ability(std::string_view transport) const;
 };
 
 // Addresses and port; rank and host are known to whoever reads it.

@@ -7,6 +7,7 @@
 
 #include "core/text.h"
 #include "transport/memory/memory.h"
+#include "transport/rdma/rdma.h"
 #include "transport/shm/shm.h"
 #include "transport/tcp/tcp.h"
 
@@ -30,20 +31,29 @@ constexpr TransportRow kTable[] = {
      true, tcp_unavailable, tcp_site, claim_tcp},
     {"shm", "shared memory between the ranks of one machine; begins with a TCP connection per pair",
      true, false, shm_unavailable, tcp_site, claim_shm, shm_upgrade},
+    {"rdma",
+     "queue pairs of RDMA devices (Thunderbolt, RoCE, InfiniBand); begins with a TCP connection "
+     "per pair",
+     true, false, rdma_unavailable, tcp_site, claim_rdma, rdma_upgrade},
     {"memory", "threads of one process, bytes through rings in memory; with --ranks-in-process",
      false, false, memory_unavailable, no_site, claim_memory},
 };
 
 Expected<std::unique_ptr<TransportClaim>> claim_auto(const ClaimSpec& spec) {
-  const auto* const row = std::find_if(std::begin(kTable), std::end(kTable),
-                                       [](const TransportRow& r) { return r.upgrade != nullptr; });
-  TcpUpgrade upgrade = row->upgrade(*spec.options);
-  upgrade.of_every_pair = false;
-  return claim_over_tcp(spec, std::move(upgrade));
+  return claim_over_tcp(spec, [&spec](const TcpEndpoint& site) {
+    std::vector<TcpUpgrade> upgrades;
+    for (const TransportRow& row : kTable) {
+      if (row.upgrade == nullptr) continue;
+      upgrades.push_back(row.upgrade(*spec.options, site));
+      upgrades.back().of_every_pair = false;
+    }
+    return upgrades;
+  });
 }
 
 constexpr TransportRow kAuto = {"auto",
-                                "shared memory between the ranks of one machine, else TCP",
+                                "shared memory between the ranks of one machine, else RDMA where "
+                                "both have it, else TCP",
                                 true,
                                 true,
                                 tcp_unavailable,

@@ -106,6 +106,8 @@ struct TcpUpgrade;    // transport/tcp/tcp_upgrade.h
 struct RankSite {
   std::vector<RankAddress> addresses;  // data addresses of its host, in preference order
   uint16_t port = 0;                   // its own in the window of port_base; 0 = any
+  // By rank: its RDMA devices that face it, of the host file's matrix; empty = it names none.
+  std::vector<std::vector<std::string>> rdma_devices = {};
 };
 
 struct ClaimSpec {
@@ -140,15 +142,15 @@ struct TransportRow {
   std::string (*site)(const RankSite& site);
   // In the rank.
   Expected<std::unique_ptr<TransportClaim>> (*claim)(const ClaimSpec& spec);
-  // In the rank: what it makes of a pair's authenticated TCP connection, for `auto` to take where
-  // both ranks can; null = nothing.
-  TcpUpgrade (*upgrade)(const OptionSet& options) = nullptr;
+  // In the rank, of what it is told of itself: what it makes of a pair's authenticated TCP
+  // connection, for `auto` to take where both ranks can; null = nothing.
+  TcpUpgrade (*upgrade)(const OptionSet& options, const TcpEndpoint& site) = nullptr;
 };
 
 std::span<const TransportRow> transport_table();
 // "auto" stands for a row that is not in the table: pairs of processes that can do more than TCP do
-// what the first row with an upgrade makes of them, all others stay on TCP, and Group says which
-// and why. Ranks in one process get the first usable row. Unknown or unusable names are errors that
+// what the first row with an upgrade that both can makes of them, all others stay on TCP, and Group
+// says which and why. Ranks in one process get the first usable row. Unknown or unusable names are errors that
 // say why.
 Expected<const TransportRow*> find_transport(std::string_view name, bool ranks_in_process);
 // The same in another table, where "auto" is its first usable row.

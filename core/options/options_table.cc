@@ -21,7 +21,8 @@ constexpr OptionRow refused(const char* name, const char* alias, const char* rea
 constexpr OptionRow kTable[] = {
     // What carries the bytes, and where it listens.
     {"transport", kNamed, "auto", "",
-     "what carries the data between ranks; auto = shared memory inside a machine, else TCP",
+     "what carries the data between ranks; auto = shared memory inside a machine, else RDMA where "
+     "both have it, else TCP",
      "MCCL_TRANSPORT", nullptr, kNoMin, kNoMax, nullptr, kAgree},
     {"listen_addr", kAddress, "auto", "", "listen on this address only; auto = every data address",
      "MCCL_LISTEN_ADDR", nullptr, kNoMin, kNoMax, nullptr, kOwn},
@@ -99,6 +100,25 @@ constexpr OptionRow kTable[] = {
      "messages of at least this size are taken from the sender's memory where the transport can; 0 "
      "= none",
      nullptr, nullptr, 0, kMaxBytes, nullptr, kOwn},
+
+    // RDMA: what the provider's profile says, unless somebody knows better.
+    {"rdma_device", kText, "", "",
+     "RDMA devices for peers for which the host file names none, with commas between several; empty "
+     "= the one that has the data address",
+     nullptr, nullptr, kNoMin, kNoMax, nullptr, kOwn},
+    {"rdma_qp", kChoice, "auto", "",
+     "type of the queue pairs: RC = the device sends again what was lost, UC = it does not; auto = "
+     "as the provider has it",
+     nullptr, "auto|rc|uc", kNoMin, kNoMax, nullptr, kAgree},
+    {"rdma_gid_index", kInt, "-1", "",
+     "entry of the device's GID table for the address of the path; -1 = as the provider has it",
+     nullptr, nullptr, -1, 255, nullptr, kOwn},
+    {"rdma_frame_bytes", kBytes, "0", "bytes",
+     "largest message of a queue pair, which holds a part of the data; 0 = as the provider has it",
+     nullptr, nullptr, 0, 1024.0 * 1024, nullptr, kAgree},
+    {"rdma_library", kText, "", "",
+     "file of the verbs library; empty = the system's (libibverbs, on macOS librdma)", nullptr,
+     nullptr, kNoMin, kNoMax, nullptr, kOwn},
 
     // How long to wait.
     {"connect_timeout_ms", kDurationMs, "30000", "ms",

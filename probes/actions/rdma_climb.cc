@@ -14,7 +14,6 @@
 #include <sstream>
 
 #include "core/command.h"
-#include "core/host/ip.h"
 #include "core/host/process_facts.h"
 #include "core/number.h"
 #include "core/ranges.h"
@@ -22,6 +21,7 @@
 #include "probes/actions/ends.h"
 #include "probes/rdma_rungs.h"
 #include "transport/rdma/profiles.h"
+#include "transport/rdma/rdma_port.h"
 #include "transport/rdma/verbs.h"
 
 namespace plumbline {
@@ -31,15 +31,6 @@ constexpr unsigned kStepSeconds = 4;
 constexpr int64_t kClimbMs = 15'000;
 constexpr size_t kRegionBytes = 16384;  // a page of every machine
 constexpr const char *kBegins = "begin ", *kDone = "done ", *kFailed = "failed ";
-
-std::string gid_text(const VerbsGid& gid) {
-  return to_text(ip_of_bytes(gid.raw.data(), true));
-}
-
-bool is_ipv4_mapped(const VerbsGid& gid) {
-  constexpr std::array<uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  return std::equal(kMapped.begin(), kMapped.end(), gid.raw.begin());
-}
 
 // The system's words for the errno of a call; some providers set none.
 std::string error_text(int number) {
@@ -126,11 +117,11 @@ class Climber {
       VerbsGid gid;
       if (verbs_.query_gid(context_, static_cast<uint8_t>(port_), i, &gid) != 0) continue;
       if (gid == VerbsGid{}) continue;
-      there += fmt::format("{}{} at index {}", there.empty() ? "" : ", ", gid_text(gid), i);
+      there += fmt::format("{}{} at index {}", there.empty() ? "" : ", ", to_text(gid), i);
       const bool meant = profile_.gid_index < 0 ? is_ipv4_mapped(gid) : i == profile_.gid_index;
       if (!meant || !found_.empty()) continue;
       if (!is_ipv4_mapped(gid)) continue;
-      found_ = fmt::format("{} at index {}", gid_text(gid), i);
+      found_ = fmt::format("{} at index {}", to_text(gid), i);
     }
     if (!found_.empty()) return {};
     const std::string wanted =

@@ -114,6 +114,11 @@ SetupMessage World::setup_for(int rank, const OptionSet& options, int port_base)
   for (const std::string& text : host.data) {
     site.addresses.push_back(rank_address(text, host.interface));
   }
+  // A matrix names the devices for each host of the list.
+  for (const size_t peer : places_.hosts) {
+    const bool named = peer < host.rdma.size();
+    site.rdma_devices.push_back(named ? host.rdma[peer] : std::vector<std::string>());
+  }
   setup.site = transport_->site(site);
   return setup;
 }

@@ -12,6 +12,7 @@
 
 #include "core/fd.h"
 #include "core/record/record.h"
+#include "tests/support/fake_verbs/fake_verbs.h"
 #include "tests/support/program.h"
 #include "transport/transports.h"
 
@@ -75,9 +76,11 @@ class RanksInProcess : public testing::Test {
 
 TEST_F(RanksInProcess, EveryTransportOfTheTableIsAskedForRunAndSeenInTheRecord) {
   for (const TransportRow& row : transport_table()) {
+    // Of no other row these say anything.
     const Finished done =
         plumbline({"coll", "allreduce", "-b", "1000", "-e", "64K", "-f", "64", "-n", "5", "--ranks",
-                   "3", "-J", file_, "--transport", row.name, "--port-base", "auto", kFlag});
+                   "3", "-J", file_, "--transport", row.name, "--port-base", "auto", kFlag,
+                   "--rdma-library", test::fake_verbs_library(), "--rdma-device", "rdma_en1"});
     ASSERT_EQ(done.status, 0) << row.name << done.err;
     const std::vector<Record> records = taken(file_);
     EXPECT_EQ(records.size(), 4u) << row.name;
@@ -170,7 +173,7 @@ TEST_F(RanksInProcess, HostsAndLaunchersThatAreElsewhereAreRefusedByName) {
 TEST_F(RanksInProcess, AnUnknownTransportIsRefusedWithThoseOfTheTable) {
   const Finished done = plumbline({"coll", "allreduce", "--transport", "memroy", kFlag});
   EXPECT_EQ(done.status, 1);
-  EXPECT_THAT(done.err, HasSubstr("auto, tcp, shm, memory"));
+  EXPECT_THAT(done.err, HasSubstr("auto, tcp, shm, rdma, memory"));
   const Finished block = run(scenario(R"("op": "barrier", "transport": "memroy")"), {kFlag});
   EXPECT_EQ(block.status, 1);
   EXPECT_THAT(block.err, HasSubstr("did you mean 'memory'?"));

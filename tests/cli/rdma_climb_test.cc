@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "probes/rdma_rungs.h"
+#include "tests/support/fake_verbs/fake_verbs.h"
 #include "tests/support/program.h"
 
 namespace plumbline {
@@ -24,7 +25,7 @@ class RdmaClimbs : public testing::Test {
   // Runs the child with these settings of the library.
   RdmaClimb climb(const std::string& faults, const std::string& device = "rdma_en2") {
     const std::string settings = folder_.write("settings", kSound + faults);
-    const AskRdma asked{device, 1, PLUMBLINE_FAKE_VERBS};
+    const AskRdma asked{device, 1, test::fake_verbs_library()};
     const Finished done =
         run_program(plumbline_argv({"rdma-climb", "--device", device, "--library", asked.library}),
                     {"FAKE_VERBS=" + settings});

@@ -1,6 +1,9 @@
 // The correctness matrix over every row of the table of transports, opened as ranks open theirs.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <string_view>
+
 #include "tests/support/collective_case.h"
 #include "tests/support/opened_world.h"
 #include "tests/support/row_share.h"
@@ -20,7 +23,9 @@ TEST(CollectivesThroughTheTable, AllPairsOfTheMatrixOverEveryTransport) {
   std::vector<TransportRow> table(transport_table().begin(), transport_table().end());
   table.push_back(**find_transport("auto", false));
   size_t turn = 0;
+  const char* const only = std::getenv("TEST_ONLY_TRANSPORT");
   for (const TransportRow& row : table) {
+    if (only != nullptr && std::string_view(only) != row.name) continue;
     std::vector<std::unique_ptr<OpenedWorld>> opened;  // they outlive the groups
     const auto open = [&](int ranks, const WireShape& wire) {
       opened.push_back(std::make_unique<OpenedWorld>());

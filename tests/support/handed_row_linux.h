@@ -12,7 +12,9 @@ inline TransportRow handed_row() {
   TransportRow row = **find_transport("shm", false);
   row.name = "shm, handed over";
   row.claim = [](const ClaimSpec& spec) {
-    return claim_over_tcp(spec, shm_upgrade(*spec.options, MemoryWay::kHanded));
+    return claim_over_tcp(spec, [&spec](const TcpEndpoint&) {
+      return std::vector<TcpUpgrade>{shm_upgrade(*spec.options, MemoryWay::kHanded)};
+    });
   };
   return row;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/fake_verbs/fake_verbs.h"
 #include "transport/address.h"
 #include "transport/memory/memory.h"
 #include "transport/transports.h"
@@ -40,7 +41,10 @@ struct OpenedWorld {
 inline std::function<std::string(int, const std::string&)> on_machines(std::vector<int> machines) {
   return [machines = std::move(machines)](int rank, const std::string& claimed) {
     TcpEndpoint endpoint = *read_endpoint(claimed, "a rank");
-    endpoint.realm = sha256(std::to_string(machines[static_cast<size_t>(rank) % machines.size()]));
+    for (PairAbility& ability : endpoint.abilities) {
+      if (ability.transport != "shm") continue;
+      ability.realm = sha256(std::to_string(machines[static_cast<size_t>(rank) % machines.size()]));
+    }
     return endpoint_bytes(endpoint);
   };
 }
@@ -52,6 +56,7 @@ using Claims = std::vector<std::unique_ptr<TransportClaim>>;
 inline Claims claim_all(const TransportRow& row, int ranks, OpenedWorld& world,
                         std::string& wrong) {
   Claims claims;
+  if (row.name == std::string_view("rdma")) world.options = test::with_rdma(world.options);
   for (int rank = 0; rank < ranks; ++rank) {
     const std::string site = row.site({{{"127.0.0.1", 8, {}}}, 0});
     auto claim = row.claim({site, &world.options, Deadline::after_ms(0), &world.meeting});

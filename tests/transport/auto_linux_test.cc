@@ -31,14 +31,14 @@ std::string used_between(Group& group, int peer) {
 // As open_all, through upgrades that a test made, one per rank.
 Groups open_upgraded(TcpWorld& world, const std::vector<TcpUpgrade>& upgrades) {
   for (size_t rank = 0; rank < upgrades.size(); ++rank) {
-    world.endpoints[rank].realm = upgrades[rank].realm;
+    world.endpoints[rank].abilities = abilities_of({upgrades[rank]});
   }
   Groups groups(upgrades.size());
   std::vector<std::thread> threads;
   for (size_t rank = 0; rank < upgrades.size(); ++rank) {
     threads.emplace_back([&, rank] {
       auto group = open_tcp_group(world.spec(static_cast<int>(rank)),
-                                  std::move(world.listeners[rank]), upgrades[rank]);
+                                  std::move(world.listeners[rank]), {upgrades[rank]});
       EXPECT_TRUE(group) << group.error().message();
       if (group) groups[rank] = std::move(*group);
     });
@@ -48,7 +48,7 @@ Groups open_upgraded(TcpWorld& world, const std::vector<TcpUpgrade>& upgrades) {
 }
 
 TcpUpgrade may_share(const OptionSet& options) {
-  TcpUpgrade upgrade = shm_upgrade(options);
+  TcpUpgrade upgrade = shm_upgrade(options, memory_way());
   upgrade.of_every_pair = false;
   return upgrade;
 }

@@ -131,7 +131,7 @@ TEST(ShmHanded, FourWordsAndTheyShare) {
 TEST(ShmHanded, GarbledWordsAreErrorsAndLeaveNothing) {
   const size_t open = test::open_descriptors();
   for (size_t word = 0; word < 4; ++word) {
-    const size_t length = word == 0 ? kShmOfferBytes : kShmAnswerBytes;
+    const size_t length = word == 0 ? kShmOfferBytes : kPairAnswerBytes;
     for (size_t at = 0; at < length; ++at) {
       std::string path;
       {
@@ -165,13 +165,13 @@ TEST(ShmHanded, ANoOfEitherEndLeavesTheConnection) {
       ASSERT_EQ(::unlink(pair.path.c_str()), 0);  // it finds nobody there
     } else {
       ASSERT_TRUE(pair.carry());
-      ASSERT_TRUE(pair.carry([](Said& said) { said = encode_shm_answer("no such memory"); }));
+      ASSERT_TRUE(pair.carry([](Said& said) { said = encode_pair_answer("no such memory"); }));
     }
     while (pair.carry()) {
     }
     if (!lower_cannot) {  // what it was told in the other's place
       EXPECT_FALSE(pair.lower->ready().value_or(true));
-      speak(*pair.at_lower, encode_shm_answer("no such memory"));
+      speak(*pair.at_lower, encode_pair_answer("no such memory"));
     }
     ASSERT_TRUE(pair.lower->ready().value_or(false));
     ASSERT_TRUE(pair.higher->ready().value_or(false));
@@ -237,17 +237,17 @@ TEST(ShmHanded, WhateverElseIsHandedOverIsRefused) {
       path = over.path();
       speak(*liar, encode_shm_offer({sha256("here"), {}, kRing, nonce}));
       ASSERT_FALSE(higher->ready().value_or(true));
-      ASSERT_TRUE(decode_shm_answer(words_from(*liar)).value_or("nothing").empty());
+      ASSERT_TRUE(decode_pair_answer(words_from(*liar)).value_or("nothing").empty());
       EXPECT_TRUE(there(path));
       if (lie.descriptor >= 0 && lie.proves) {
         ASSERT_TRUE(over.meet());
         ASSERT_TRUE(over.send(lie.id, lie.bytes, lie.descriptor));
       }
-      speak(*liar, encode_shm_answer(""));
+      speak(*liar, encode_pair_answer(""));
       const Expected<bool> ready = higher->ready();
       ASSERT_FALSE(ready) << lie.what;
       EXPECT_EQ(ready.error().code, ErrorCode::kUnsupported) << ready.error().message();
-      EXPECT_FALSE(decode_shm_answer(words_from(*liar)).value_or("").empty()) << lie.what;
+      EXPECT_FALSE(decode_pair_answer(words_from(*liar)).value_or("").empty()) << lie.what;
     }
     EXPECT_FALSE(there(path)) << lie.what;
     EXPECT_EQ(test::open_descriptors(), open) << lie.what;

@@ -12,6 +12,7 @@
 
 #include "core/file.h"
 #include "tests/support/sanitized.h"
+#include "tests/transport/connected_pair.h"
 #include "tests/transport/tcp_world.h"
 #include "transport/channel/ring.h"
 #include "transport/shm/shared_memory.h"
@@ -27,20 +28,6 @@ using testing::HasSubstr;
 using StreamPtr = std::unique_ptr<ByteStream>;
 constexpr size_t kSmallRing = 4096;
 
-// Both ends of a connection over loopback.
-std::pair<Fd, Fd> connected_pair() {
-  const SocketAddress any = *make_socket_address("127.0.0.1", 0);
-  const Fd listener = *listen_on(any, {});
-  const SocketAddress target = local_address(listener.get());
-  Fd first = *start_connect(target, &any, {}, {});
-  pollfd ready{listener.get(), POLLIN, 0};
-  EXPECT_EQ(::poll(&ready, 1, 5000), 1);
-  Fd second = *accept_from(listener.get());
-  EXPECT_TRUE(finish_connect(first.get(), target));
-  for (const Fd* fd : {&first, &second}) tune_connection(fd->get(), 0);
-  return {std::move(first), std::move(second)};
-}
-
 StreamPtr shm_end(Fd fd, int self, size_t ring_bytes = kSmallRing,
                   const std::string& realm = shared_memory_realm(), MemoryWay way = memory_way()) {
   const int peer = 1 - self;
@@ -50,7 +37,7 @@ StreamPtr shm_end(Fd fd, int self, size_t ring_bytes = kSmallRing,
 
 struct Pair {
   explicit Pair(size_t ring_bytes = kSmallRing, MemoryWay way = memory_way()) {
-    auto [first, second] = connected_pair();
+    auto [first, second] = test::connected_pair();
     lower = shm_end(std::move(first), 0, ring_bytes, shared_memory_realm(), way);
     higher = shm_end(std::move(second), 1, ring_bytes, shared_memory_realm(), way);
     for (const Deadline deadline = Deadline::after_ms(5000); !deadline.passed();) {
@@ -137,7 +124,7 @@ TEST(Shm, NoCallIsLost) {
 }
 
 TEST(Shm, ThoseApartSayWhyAtBothEnds) {
-  auto [first, second] = connected_pair();
+  auto [first, second] = test::connected_pair();
   const StreamPtr lower = shm_end(std::move(first), 0, kSmallRing, "here");
   const StreamPtr higher = shm_end(std::move(second), 1, kSmallRing, "there");
   for (ByteStream* end : {higher.get(), lower.get()}) {
@@ -172,7 +159,7 @@ TEST(Shm, AClosedEndIsLostAfterItsLastBytes) {
 
 // Killed, it closes nothing; its connection tells, and what it wrote before is there.
 TEST(Shm, AKilledEndIsLostAfterItsLastBytesAndLeavesNothing) {
-  auto [first, second] = connected_pair();
+  auto [first, second] = test::connected_pair();
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
@@ -217,7 +204,7 @@ TEST(Shm, AnOfferOfSomethingElseIsRefused) {
            {0, 0},
            other->name(),
        }) {
-    auto [liar, honest] = connected_pair();
+    auto [liar, honest] = test::connected_pair();
     const StreamPtr higher = shm_end(std::move(honest), 1);
     const std::vector<std::byte> offer =
         encode_shm_offer({sha256(shared_memory_realm()), name, kSmallRing, Digest{}});
@@ -235,7 +222,7 @@ TEST(Shm, AnOfferOfSomethingElseIsRefused) {
 }
 
 TEST(Shm, RubbishInPlaceOfAnOfferIsAnError) {
-  auto [liar, honest] = connected_pair();
+  auto [liar, honest] = test::connected_pair();
   const StreamPtr higher = shm_end(std::move(honest), 1);
   const std::string rubbish(1000, '\xff');
   ASSERT_EQ(::send(liar.get(), rubbish.data(), rubbish.size(), 0), 1000);

@@ -434,7 +434,7 @@ TEST(TcpGroup, TransportTable) {
   EXPECT_EQ(find_transport("memory", false).error().code, ErrorCode::kUnsupported);
   EXPECT_THAT(find_transport("tpc", false).error().message(), HasSubstr("\"tcp\""));
   EXPECT_THAT(find_transport("carrier-pigeon", false).error().message(),
-              HasSubstr("tcp, shm, memory"));
+              HasSubstr("tcp, shm, rdma, memory"));
 }
 
 TEST(Raw, RoofsRunInLockstep) {

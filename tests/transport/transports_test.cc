@@ -56,7 +56,7 @@ TEST(Transports, TheOptionMayBeAutoAndEveryNameOfTheTable) {
   for (const std::string& name : names) EXPECT_TRUE(options.with("transport", name, "test"));
   const auto wrong = options.with("transport", "pigeon", "test");
   ASSERT_FALSE(wrong);
-  EXPECT_THAT(wrong.error().message(), HasSubstr("auto, tcp, shm, memory"));
+  EXPECT_THAT(wrong.error().message(), HasSubstr("auto, tcp, shm, rdma, memory"));
 }
 
 TEST(Transports, OnlyThoseThatListenTakePorts) {
@@ -69,19 +69,22 @@ TEST(Transports, OnlyThoseThatListenTakePorts) {
 TEST(TcpEndpointBytes, ComeBackAsTheyWere) {
   TcpEndpoint said{3, "mini3", {{"fe80::1", 64, "en4"}, {"10.0.0.1", -1, ""}}, 29603};
   for (const bool with_realm : {false, true}) {
-    if (with_realm) said.realm = sha256("here");
+    said.abilities = {{"shm", {}, "no memory"}, {"rdma", {}, ""}};
+    if (with_realm) said.abilities[1].realm = sha256("here");
+    said.rdma_devices = {{}, {"rdma_en4", "rdma_en5"}};
     const auto back = read_endpoint(endpoint_bytes(said), "rank 3");
     ASSERT_TRUE(back) << back.error().message();
     EXPECT_EQ(back->addresses, said.addresses);
     EXPECT_EQ(back->port, said.port);
-    EXPECT_EQ(back->realm, said.realm);
+    EXPECT_EQ(back->abilities, said.abilities);
+    EXPECT_EQ(back->rdma_devices, said.rdma_devices);
   }
   EXPECT_TRUE(read_endpoint(endpoint_bytes({}), "nobody"));
 }
 
 TEST(TcpEndpointBytes, ThoseOfStrangersAreRefusedAndNeverHarm) {
   const std::string good =
-      endpoint_bytes({0, "", {{"10.0.0.1", 24, "eth0"}}, 29600, sha256("here")});
+      endpoint_bytes({0, "", {{"10.0.0.1", 24, "eth0"}}, 29600, {{"shm", sha256("here"), ""}}});
   for (size_t bytes = 0; bytes < good.size(); ++bytes) {
     const auto cut = read_endpoint(good.substr(0, bytes), "rank 1 on b");
     ASSERT_FALSE(cut) << bytes;
@@ -90,7 +93,7 @@ TEST(TcpEndpointBytes, ThoseOfStrangersAreRefusedAndNeverHarm) {
   }
   EXPECT_FALSE(read_endpoint(good + "x", "r"));
   std::string odd = good;
-  odd[odd.size() - 33] = 2;  // says whether a realm follows
+  odd[odd.size() - 4 - 33] = 2;  // says whether a realm follows
   EXPECT_FALSE(read_endpoint(odd, "r"));
   EXPECT_FALSE(read_endpoint(std::string("\x00\x01\xff\xff", 4) + good, "r"));  // 65535 addresses
   EXPECT_FALSE(read_endpoint(endpoint_bytes({0, "", {{"10.0.0.1", 129, ""}}, 1}), "r"));

@@ -2,6 +2,7 @@
 // only. Pure; values.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "transport/rdma/verbs_abi.h"
@@ -11,16 +12,27 @@ namespace plumbline {
 struct RdmaProfile {
   const char* name;
   const char* device_prefix;  // whose devices are called so; empty = all others
-  int qp_type;                // VerbsQpType
+  int qp_type;                // VerbsQpType, the usual one
+  bool other_type;            // whether the other one works too
   // The entry of the GID table that goes into the address: this one, or -1 = the first IPv4-mapped
   // one ("::ffff:10.0.0.1"), which RoCE makes of an interface's address.
   int gid_index;
-  int requests;  // that may wait in each queue
-  int most_qps;  // of a device, that are known to work; 0 = not known
+  int mtu;            // of a path, bytes at most
+  int hops;           // limit in the address of a path
+  int requests;       // most that may wait in each queue
+  size_t frame_bytes;  // of one message of the transport, the usual largest
+  size_t most_frame_bytes;
+  // Messages are as long as the next of 4 KiB x 2^k, whatever is in them; else as long as need be.
+  bool classes;
+  unsigned inline_bytes;  // that a send request may carry in itself
+  int most_qps;           // of a device, that are known to work; 0 = not known
   int most_regions;
 };
 
 // By the device's name; the last row takes what no other does.
 const RdmaProfile& profile_of(std::string_view device);
+
+// How long a message with so many bytes in it is.
+size_t message_bytes(const RdmaProfile& profile, size_t bytes);
 
 }  // namespace plumbline

@@ -35,6 +35,11 @@ const char* take_all(void* library, Verbs& verbs) {
   PLUMBLINE_TAKE(reg_mr);
   PLUMBLINE_TAKE(dereg_mr);
 #undef PLUMBLINE_TAKE
+  const bool events = take(library, "ibv_create_comp_channel", verbs.create_comp_channel) &&
+                      take(library, "ibv_destroy_comp_channel", verbs.destroy_comp_channel) &&
+                      take(library, "ibv_get_cq_event", verbs.get_cq_event) &&
+                      take(library, "ibv_ack_cq_events", verbs.ack_cq_events);
+  if (!events) verbs.create_comp_channel = nullptr;
   return nullptr;
 }
 

@@ -36,6 +36,11 @@ struct Verbs {
   int (*modify_qp)(VerbsQueuePair* qp, VerbsQpAttributes* attributes, int mask) = nullptr;
   VerbsRegion* (*reg_mr)(VerbsDomain* domain, void* address, size_t bytes, int access) = nullptr;
   int (*dereg_mr)(VerbsRegion* region) = nullptr;
+  // Null, all four, where the library has no channels of completions: then queues are polled only.
+  VerbsChannel* (*create_comp_channel)(VerbsContext* context) = nullptr;
+  int (*destroy_comp_channel)(VerbsChannel* channel) = nullptr;
+  int (*get_cq_event)(VerbsChannel* channel, VerbsCompletionQueue** cq, void** user) = nullptr;
+  void (*ack_cq_events)(VerbsCompletionQueue* cq, unsigned events) = nullptr;
 };
 
 // The first of these names that the system's loader finds. kUnsupported, in its words, where there
@@ -46,6 +51,10 @@ Expected<Verbs> load_verbs(const std::vector<std::string>& names);
 
 // Names under which the library may be found, best first.
 std::vector<std::string> verbs_library_names();
+// Most bytes of one message that the system's own provider takes; 0 = as its profile says.
+size_t most_message_of_system();
+// Cheaper than loading the library: false = the system has no device of RDMA.
+bool may_have_rdma_devices();
 // Whether this program can load libraries: one that was linked statically cannot.
 bool loads_libraries();
 

@@ -23,7 +23,13 @@ constexpr size_t kLeastRewrittenOfTwo = 576 << 10, kUsualDirect = 128 << 10;
 std::string shm_unavailable(bool /*ranks_in_process*/) { return shared_memory_unavailable(); }
 
 Expected<std::unique_ptr<TransportClaim>> claim_shm(const ClaimSpec& spec) {
-  return claim_over_tcp(spec, shm_upgrade(*spec.options));
+  return claim_over_tcp(spec, [&spec](const TcpEndpoint&) {
+    return std::vector<TcpUpgrade>{shm_upgrade(*spec.options, memory_way())};
+  });
+}
+
+TcpUpgrade shm_upgrade(const OptionSet& options, const TcpEndpoint& /*site*/) {
+  return shm_upgrade(options, memory_way());
 }
 
 TcpUpgrade shm_upgrade(const OptionSet& options, MemoryWay way) {
@@ -38,7 +44,8 @@ TcpUpgrade shm_upgrade(const OptionSet& options, MemoryWay way) {
                            ring_bytes_of(size, two ? kRingBytesOfTwo : kRingBytes), realm, arrays,
                            std::move(stays), offers, way);
   };
-  return {"shm", make, arrays, sha256(realm)};
+  return {"shm", make, [arrays](const std::shared_ptr<ArrayPool>&) { return arrays; },
+          sha256(realm)};
 }
 
 }  // namespace plumbline

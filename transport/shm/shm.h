@@ -21,9 +21,7 @@ std::string shm_unavailable(bool ranks_in_process);
 Expected<std::unique_ptr<TransportClaim>> claim_shm(const ClaimSpec& spec);
 // What it makes of the connections between ranks of one machine.
 TcpUpgrade shm_upgrade(const OptionSet& options, MemoryWay way);
-inline TcpUpgrade shm_upgrade(const OptionSet& options) {
-  return shm_upgrade(options, memory_way());
-}
+TcpUpgrade shm_upgrade(const OptionSet& options, const TcpEndpoint& site);
 
 // From so many bytes on the peer may take a message from this rank's memory (PeerMemory::expose).
 struct ShmOffers {

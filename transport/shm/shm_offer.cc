@@ -9,10 +9,6 @@ namespace {
 
 constexpr uint32_t kOfferMagic = 0x706c7368;  // "plsh"
 
-bool same_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end());
-}
-
 bool possible(const ShmOffer& offer) {
   if (!offer.refusal.empty()) {
     return offer.ring_bytes == 0 && offer.name.a == 0 && offer.name.b == 0 &&
@@ -32,7 +28,7 @@ std::vector<std::byte> encode_shm_offer(const ShmOffer& offer) {
   out.u64(offer.name.b);
   out.u64(offer.ring_bytes);
   out.bytes(offer.nonce);
-  out.text(offer.refusal, kShmReasonBytes);
+  out.text(offer.refusal, kPairReasonBytes);
   std::vector<std::byte> bytes = out.take();
   bytes.resize(kShmOfferBytes);
   return bytes;
@@ -50,25 +46,8 @@ std::optional<ShmOffer> decode_shm_offer(std::span<const std::byte> bytes) {
   offer.refusal = in.text();
   if (!in.ok() || !possible(offer) || !same_bytes(encode_shm_offer(offer), bytes))
     return std::nullopt;
-  offer.refusal = printable(offer.refusal, kShmReasonBytes);
+  offer.refusal = printable(offer.refusal, kPairReasonBytes);
   return offer;
-}
-
-std::vector<std::byte> encode_shm_answer(const std::string& reason) {
-  WireWriter out;
-  out.u8(reason.empty() ? 1 : 0);
-  out.text(reason, kShmReasonBytes);
-  std::vector<std::byte> bytes = out.take();
-  bytes.resize(kShmAnswerBytes);
-  return bytes;
-}
-
-std::optional<std::string> decode_shm_answer(std::span<const std::byte> bytes) {
-  WireReader in(bytes);
-  in.u8();
-  const std::string reason = in.text();
-  if (!in.ok() || !same_bytes(encode_shm_answer(reason), bytes)) return std::nullopt;
-  return printable(reason, kShmReasonBytes);
 }
 
 }  // namespace plumbline

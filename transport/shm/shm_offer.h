@@ -13,12 +13,11 @@
 
 #include "core/encode.h"
 #include "transport/shm/shared_memory.h"
+#include "transport/tcp/pair_talk.h"
 
 namespace plumbline {
 
-inline constexpr size_t kShmReasonBytes = 200;  // longer ones are cut
-inline constexpr size_t kShmOfferBytes = 4 + 32 + 8 + 8 + 8 + 32 + 2 + kShmReasonBytes;
-inline constexpr size_t kShmAnswerBytes = 1 + 2 + kShmReasonBytes;
+inline constexpr size_t kShmOfferBytes = 4 + 32 + 8 + 8 + 8 + 32 + 2 + kPairReasonBytes;
 inline constexpr size_t kLeastShmRing = 4096, kMostShmRing = size_t{1} << 30;
 
 struct ShmOffer {
@@ -31,9 +30,5 @@ struct ShmOffer {
 
 std::vector<std::byte> encode_shm_offer(const ShmOffer& offer);
 std::optional<ShmOffer> decode_shm_offer(std::span<const std::byte> bytes);
-
-// Why the higher rank cannot; empty = it has mapped the memory.
-std::vector<std::byte> encode_shm_answer(const std::string& reason);
-std::optional<std::string> decode_shm_answer(std::span<const std::byte> bytes);
 
 }  // namespace plumbline

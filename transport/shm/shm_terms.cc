@@ -9,19 +9,9 @@
 #include "transport/control/wire.h"
 
 namespace plumbline {
-namespace {
-
-// The system's answer without advice, which is for whoever asked for shared memory by name.
-std::string short_reason(Error error) {
-  error.hint.clear();
-  return error.message();
-}
-
-}  // namespace
-
 ShmTerms::ShmTerms(ByteStream& tcp, PeerReads& reads, int self, int peer, size_t ring_bytes,
                    const std::string& realm, MemoryWay way)
-    : tcp_(tcp),
+    : talk_(tcp),
       reads_(reads),
       self_(self),
       peer_(peer),
@@ -39,42 +29,25 @@ ShmTerms::ShmTerms(ByteStream& tcp, PeerReads& reads, int self, int peer, size_t
 
 Expected<bool> ShmTerms::step() {
   while (true) {
-    if (Status sent = flush(); !sent) return fail(sent.error());
-    if (!outbox_.empty()) return false;
+    const Expected<bool> moved = talk_.step();
+    if (!moved) return fail(moved.error());
+    if (!*moved) return false;
     if (awaits_ == Awaits::kNothing) return true;
-    const iovec rest{inbox_.data() + inbox_got_, inbox_.size() - inbox_got_};
-    const Expected<size_t> got = tcp_.read_some({&rest, 1});
-    if (!got) return fail(got.error());
-    if (*got == 0) return false;
-    inbox_got_ += *got;
-    if (inbox_got_ < inbox_.size()) continue;
     if (Status heard = hear(); !heard) return fail(heard.error());
   }
 }
 
-Status ShmTerms::flush() {
-  while (!outbox_.empty()) {
-    const iovec rest{outbox_.data(), outbox_.size()};
-    const Expected<size_t> sent = tcp_.write_some({&rest, 1});
-    if (!sent) return fail(sent.error());
-    if (*sent == 0) return {};
-    outbox_.erase(outbox_.begin(), outbox_.begin() + static_cast<ptrdiff_t>(*sent));
-  }
-  return {};
-}
-
 void ShmTerms::await(Awaits what) {
   awaits_ = what;
-  inbox_.resize(what == Awaits::kOffer ? kShmOfferBytes : kShmAnswerBytes);
-  inbox_got_ = 0;
+  talk_.await(what == Awaits::kOffer ? kShmOfferBytes : kPairAnswerBytes);
 }
 
 void ShmTerms::make_offer() {
   Expected<SharedMemory> memory = SharedMemory::create(memory_bytes());
   if (!memory) {  // said in place of an offer, to which nothing is answered
     cannot_ = memory.error();
-    reason_ = printable(short_reason(*cannot_), kShmReasonBytes);
-    outbox_ = encode_shm_offer({realm_, {}, 0, {}, reason_});
+    reason_ = printable(short_reason(*cannot_), kPairReasonBytes);
+    talk_.say(encode_shm_offer({realm_, {}, 0, {}, reason_}));
     cannot_->what = fmt::format("share memory with rank {}: {}", peer_, cannot_->what);
     cannot_->ranks = {self_, peer_};
     return;
@@ -87,7 +60,7 @@ void ShmTerms::make_offer() {
   // Before anything is at the path: from now on this end takes it away, whatever happens.
   if (handed) over_ = std::make_unique<Handover>(nonce_, Handover::Part::kConnects);
   const SharedMemoryName name = handed ? SharedMemoryName() : memory->name();
-  outbox_ = encode_shm_offer({realm_, name, ring_bytes_, nonce_});
+  talk_.say(encode_shm_offer({realm_, name, ring_bytes_, nonce_}));
   memory_.emplace(std::move(*memory));
   await(handed ? Awaits::kMeeting : Awaits::kTaken);
 }
@@ -95,7 +68,7 @@ void ShmTerms::make_offer() {
 Status ShmTerms::hear() {
   const Awaits heard = std::exchange(awaits_, Awaits::kNothing);
   if (heard == Awaits::kOffer) return hear_offer();
-  const std::optional<std::string> reason = decode_shm_answer(inbox_);
+  const std::optional<std::string> reason = decode_pair_answer(talk_.heard());
   if (!reason) {
     return fail(ErrorCode::kProtocol,
                 fmt::format("rank {} answers an offer of memory with something else", peer_),
@@ -114,7 +87,7 @@ Status ShmTerms::hear() {
 }
 
 Status ShmTerms::hear_offer() {
-  const std::optional<ShmOffer> offer = decode_shm_offer(inbox_);
+  const std::optional<ShmOffer> offer = decode_shm_offer(talk_.heard());
   if (!offer) {
     return fail(ErrorCode::kProtocol,
                 fmt::format("rank {} begins with something that is no offer of memory", peer_),
@@ -197,7 +170,7 @@ const ReadTerms& ShmTerms::peer_terms() const {
 
 // Empty = yes.
 void ShmTerms::answer(const std::string& reason) {
-  outbox_ = encode_shm_answer(reason);
+  talk_.say(encode_pair_answer(reason));
   if (!reason.empty()) refuse(reason);
 }
 

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +21,7 @@
 #include "transport/shm/peer_reads.h"
 #include "transport/shm/shared_memory.h"
 #include "transport/shm/shm_offer.h"
+#include "transport/tcp/pair_talk.h"
 
 namespace plumbline {
 
@@ -57,7 +57,7 @@ class ShmTerms {
   // As far as it goes without waiting; true = they have come to terms, or to none.
   Expected<bool> step();
   // Something is left to be written to the connection.
-  bool has_to_write() const { return !outbox_.empty(); }
+  bool has_to_write() const { return talk_.has_to_write(); }
 
   // Once step() has said true: why no memory is shared, and the same in short; or the memory.
   const std::optional<Error>& cannot() const { return cannot_; }
@@ -74,7 +74,6 @@ class ShmTerms {
   ReadTerms& own_terms() const;
   const ReadTerms& peer_terms() const;
   void make_offer();
-  Status flush();
   Status hear();
   Status hear_offer();
   void hear_met();
@@ -87,7 +86,7 @@ class ShmTerms {
   std::string why_not_handed();
   std::string use(SharedMemory memory);
 
-  ByteStream& tcp_;
+  PairTalk talk_;
   PeerReads& reads_;
   const int self_, peer_;
   const bool lower_;
@@ -96,8 +95,6 @@ class ShmTerms {
   const MemoryWay way_;
   Digest nonce_{};
   Awaits awaits_ = Awaits::kNothing;
-  std::vector<std::byte> outbox_, inbox_;
-  size_t inbox_got_ = 0;
   std::optional<Error> cannot_;
   std::string reason_;
   std::optional<SharedMemory> memory_;

@@ -158,7 +158,8 @@ Expected<std::vector<TcpEndpoint>> read_endpoints(const GroupSpec& spec) {
 // cable; what is made of a connection is made of one.
 Expected<std::vector<PeerPaths>> all_paths(const std::vector<TcpEndpoint>& endpoints,
                                            const TcpEndpoint& mine, const std::vector<bool>& apart,
-                                           size_t streams, const std::vector<bool>& upgraded,
+                                           size_t streams,
+                                           const std::vector<const TcpUpgrade*>& upgrades,
                                            bool progress) {
   std::vector<PeerPaths> all(endpoints.size());
   for (const TcpEndpoint& peer : endpoints) {
@@ -168,10 +169,11 @@ Expected<std::vector<PeerPaths>> all_paths(const std::vector<TcpEndpoint>& endpo
     if (!pairs) return fail(pairs.error());
     paths.candidates = std::move(*pairs);
     paths.cables = cable_pairs(mine, peer);
-    paths.streams = upgraded[static_cast<size_t>(peer.rank)] ? 1
-                    : streams > 0                            ? streams
+    const bool upgraded = upgrades[static_cast<size_t>(peer.rank)] != nullptr;
+    paths.streams = upgraded      ? 1
+                    : streams > 0 ? streams
                                   : std::max<size_t>(paths.cables.size(), 1);
-    if (progress && !upgraded[static_cast<size_t>(peer.rank)]) {
+    if (progress && !upgraded) {
       paths.bulk_streams = 2 * paths.streams;
       paths.streams += paths.bulk_streams;
     }
@@ -181,7 +183,7 @@ Expected<std::vector<PeerPaths>> all_paths(const std::vector<TcpEndpoint>& endpo
 
 Expected<ControlConfig> control_config(const GroupSpec& spec, std::vector<TcpEndpoint> endpoints,
                                        std::unique_ptr<TcpListener> listener,
-                                       const std::vector<bool>& upgraded) {
+                                       const std::vector<const TcpUpgrade*>& upgrades) {
   const OptionSet& options = *spec.options;
   ControlConfig config;
   config.identity = {spec.rank, spec.size, spec.id, spec.token, agreed_text(spec)};
@@ -192,7 +194,7 @@ Expected<ControlConfig> control_config(const GroupSpec& spec, std::vector<TcpEnd
   const auto streams = static_cast<size_t>(options.integer("streams"));
   // A fault on purpose strikes what goes through one stream.
   const bool progress = spec.progress_thread && options.text("fault").empty();
-  auto paths = all_paths(config.endpoints, mine, config.apart, streams, upgraded, progress);
+  auto paths = all_paths(config.endpoints, mine, config.apart, streams, upgrades, progress);
   if (!paths) return fail(paths.error());
   if (std::any_of(paths->begin(), paths->end(),
                   [](const PeerPaths& peer) { return peer.bulk_streams > 0; })) {
@@ -216,69 +218,85 @@ Expected<ControlConfig> control_config(const GroupSpec& spec, std::vector<TcpEnd
 
 class TcpClaim : public TransportClaim {
  public:
-  TcpClaim(std::unique_ptr<TcpListener> listener, TcpUpgrade upgrade)
-      : endpoint_(bytes_of(*listener, upgrade)),
+  TcpClaim(std::unique_ptr<TcpListener> listener, std::vector<TcpUpgrade> upgrades)
+      : endpoint_(bytes_of(*listener, upgrades)),
         listener_(std::move(listener)),
-        upgrade_(std::move(upgrade)) {}
+        upgrades_(std::move(upgrades)) {}
 
   std::string endpoint() const override { return endpoint_; }
   Expected<std::unique_ptr<Group>> open(const GroupSpec& spec) override {
     if (!listener_) return fail(ErrorCode::kConfig, "this claim has been opened before");
-    return open_tcp_group(spec, std::move(listener_), upgrade_);
+    return open_tcp_group(spec, std::move(listener_), upgrades_);
   }
 
  private:
-  static std::string bytes_of(const TcpListener& listener, const TcpUpgrade& upgrade) {
+  static std::string bytes_of(const TcpListener& listener,
+                              const std::vector<TcpUpgrade>& upgrades) {
     TcpEndpoint endpoint = listener.endpoint();
-    endpoint.realm = upgrade.realm;
+    endpoint.abilities = abilities_of(upgrades);
     return endpoint_bytes(endpoint);
   }
 
   const std::string endpoint_;
   std::unique_ptr<TcpListener> listener_;  // null once opened
-  const TcpUpgrade upgrade_;
+  const std::vector<TcpUpgrade> upgrades_;
 };
 
 // Makes of a pair's connection what it is to become, and keeps what it became.
 class Connector {
  public:
-  Connector(const GroupSpec& spec, const std::optional<FaultSpec>& fault, const TcpUpgrade& upgrade,
-            const std::vector<TcpEndpoint>& endpoints)
+  // `upgrades` outlive it.
+  Connector(const GroupSpec& spec, const std::optional<FaultSpec>& fault,
+            const std::vector<TcpUpgrade>& upgrades, const std::vector<TcpEndpoint>& endpoints)
       : rank_(spec.rank),
         size_(spec.size),
         fault_(fault),
-        upgrade_(upgrade),
-        upgraded_(upgraded_peers(upgrade, endpoints, spec.rank, apart_from(spec))),
-        pairs_(std::make_shared<PairTransports>(
-            upgrade.of_every_pair ? upgrade.name : TcpUpgrade().name, spec.size)) {}
+        upgrades_(upgrades_of_peers(upgrades, endpoints, spec.rank, apart_from(spec))),
+        reasons_(endpoints.size()),
+        pairs_(std::make_shared<PairTransports>(name_of_all(upgrades), spec.size)) {
+    for (size_t peer = 0; peer < endpoints.size(); ++peer) {
+      for (const TcpUpgrade& upgrade : upgrades) {
+        if (upgrades_[peer] != nullptr || !reasons_[peer].empty()) break;
+        const TcpEndpoint& mine = endpoints[static_cast<size_t>(spec.rank)];
+        reasons_[peer] = why_not(upgrade, mine, endpoints[peer]);
+      }
+    }
+  }
 
-  const std::vector<bool>& upgraded() const { return upgraded_; }
-  bool any() const {
-    return std::find(upgraded_.begin(), upgraded_.end(), true) != upgraded_.end();
+  const std::vector<const TcpUpgrade*>& upgrades() const { return upgrades_; }
+  bool any(const TcpUpgrade& upgrade) const {
+    return std::find(upgrades_.begin(), upgrades_.end(), &upgrade) != upgrades_.end();
   }
   std::shared_ptr<const PairTransports> pairs() const { return pairs_; }
 
   std::unique_ptr<ByteStream> made_of(std::unique_ptr<ByteStream> tcp, int peer) const {
-    const bool more = upgraded_[static_cast<size_t>(peer)];
+    const TcpUpgrade* const more = upgrades_[static_cast<size_t>(peer)];
     PairTransport& pair = pairs_->of(peer);
-    pair = {more ? upgrade_.name : TcpUpgrade().name, {}};
-    if (more) {
+    pair = {more != nullptr ? more->name : TcpUpgrade().name, {}};
+    if (more == nullptr) {
+      pair.reason = reasons_[static_cast<size_t>(peer)];
+    } else {
       TcpUpgrade::Stays stays;
-      if (!upgrade_.of_every_pair) {
+      if (!more->of_every_pair) {
         stays = [pairs = pairs_, peer](const std::string& reason) {
           pairs->of(peer) = {TcpUpgrade().name, reason};
         };
       }
-      tcp = upgrade_.make(std::move(tcp), rank_, peer, size_, std::move(stays));
+      tcp = more->make(std::move(tcp), rank_, peer, size_, std::move(stays));
     }
     return wrap_fault(fault_, rank_, peer, std::move(tcp));
   }
 
  private:
+  static std::string name_of_all(const std::vector<TcpUpgrade>& upgrades) {
+    const bool every = !upgrades.empty() && upgrades.front().of_every_pair;
+    return every ? upgrades.front().name : TcpUpgrade().name;
+  }
+
   int rank_, size_;
   std::optional<FaultSpec> fault_;
-  TcpUpgrade upgrade_;
-  std::vector<bool> upgraded_;  // by peer
+  std::vector<const TcpUpgrade*> upgrades_;  // by peer; null = none
+  std::vector<std::string> reasons_;         // by peer: why none, where somebody counted on it
   std::shared_ptr<PairTransports> pairs_;
 };
 
@@ -342,19 +360,20 @@ Expected<std::shared_ptr<TcpControl>> TcpControl::start(ControlConfig config) {
 
 Expected<std::unique_ptr<Group>> open_tcp_group(const GroupSpec& spec,
                                                 std::unique_ptr<TcpListener> listener,
-                                                const TcpUpgrade& upgrade) {
+                                                const std::vector<TcpUpgrade>& upgrades) {
   const Deadline deadline = Deadline::after_ms(spec.options->integer("connect_timeout_ms"));
   if (Status status = check_spec(spec); !status) return fail(status.error());
   const auto fault = parse_fault(spec.options->text("fault"));
   if (!fault) return fail(fault.error());
   Expected<std::vector<TcpEndpoint>> endpoints = read_endpoints(spec);
   if (!endpoints) return fail(endpoints.error());
-  if (Status able = check_every_pair(upgrade, *endpoints, spec.apart); !able) {
+  if (Status able = check_every_pair(upgrades, *endpoints, spec.apart); !able) {
     return fail(able.error());
   }
-  const Connector connector(spec, *fault, upgrade, *endpoints);
+  const auto shared = std::make_shared<const std::vector<TcpUpgrade>>(upgrades);
+  const Connector connector(spec, *fault, *shared, *endpoints);
   Expected<ControlConfig> config =
-      control_config(spec, std::move(*endpoints), std::move(listener), connector.upgraded());
+      control_config(spec, std::move(*endpoints), std::move(listener), connector.upgrades());
   if (!config) return fail(config.error());
   const bool eager = config->eager;
   const std::vector<bool> apart = config->apart;
@@ -364,7 +383,7 @@ Expected<std::unique_ptr<Group>> open_tcp_group(const GroupSpec& spec,
   if (spec.started) spec.started(control);
   if (Status status = control->establish(deadline); !status) return fail(status.error());
 
-  const Group::Connect connect = [control, connector](int peer, Deadline until) {
+  const Group::Connect connect = [control, connector, shared](int peer, Deadline until) {
     return control->take_data(peer, until).map([&](std::unique_ptr<ByteStream> stream) {
       return connector.made_of(std::move(stream), peer);
     });
@@ -381,29 +400,35 @@ Expected<std::unique_ptr<Group>> open_tcp_group(const GroupSpec& spec,
   }
   const std::shared_ptr<const PairTransports> pairs = connector.pairs();
   // Where no pair has become more after all, nobody reaches what they would lie in.
-  const bool shares = upgrade.of_every_pair || !eager || pairs->any(upgrade.name);
+  std::shared_ptr<ArrayPool> arrays;
+  for (const TcpUpgrade& upgrade : *shared) {
+    const bool may = upgrade.of_every_pair || !eager || pairs->any(upgrade.name);
+    if (upgrade.arrays && may && connector.any(upgrade)) arrays = upgrade.arrays(arrays);
+  }
   return std::make_unique<Group>(spec.rank, spec.size, spec.id, std::move(streams), connect,
                                  control, channel_options(spec), wait_options(spec), pairs,
-                                 shares && connector.any() ? upgrade.arrays : nullptr);
+                                 std::move(arrays));
 }
 
 std::string tcp_unavailable(bool) { return {}; }
 
 std::string tcp_site(const RankSite& site) {
-  return endpoint_bytes({-1, {}, site.addresses, site.port});
+  TcpEndpoint endpoint = {-1, {}, site.addresses, site.port};
+  endpoint.rdma_devices = site.rdma_devices;
+  return endpoint_bytes(endpoint);
 }
 
 Expected<std::unique_ptr<TransportClaim>> claim_tcp(const ClaimSpec& spec) {
-  return claim_over_tcp(spec, {});
+  return claim_over_tcp(spec, [](const TcpEndpoint&) { return std::vector<TcpUpgrade>(); });
 }
 
 Expected<std::unique_ptr<TransportClaim>> claim_over_tcp(const ClaimSpec& spec,
-                                                         TcpUpgrade upgrade) {
+                                                         const MakeUpgrades& make) {
   const Expected<TcpEndpoint> site = read_endpoint(spec.site, "the coordinator");
   if (!site) return fail(site.error());
   auto listener = TcpListener::open(site->addresses, site->port, *spec.options, spec.patience);
   if (!listener) return fail(listener.error());
-  return std::make_unique<TcpClaim>(std::move(*listener), std::move(upgrade));
+  return std::make_unique<TcpClaim>(std::move(*listener), make(*site));
 }
 
 Expected<TcpEndpoint> tcp_endpoint(int rank, const RankEndpoint& endpoint) {

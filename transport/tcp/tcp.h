@@ -72,14 +72,17 @@ std::string tcp_unavailable(bool ranks_in_process);
 std::string tcp_site(const RankSite& site);
 Expected<std::unique_ptr<TransportClaim>> claim_tcp(const ClaimSpec& spec);
 
-// The same for a transport that begins as TCP.
-Expected<std::unique_ptr<TransportClaim>> claim_over_tcp(const ClaimSpec& spec, TcpUpgrade upgrade);
+// The same for a transport that begins as TCP. `make` says what it makes of connections, of what
+// the rank is told of itself.
+using MakeUpgrades = std::function<std::vector<TcpUpgrade>(const TcpEndpoint& site)>;
+Expected<std::unique_ptr<TransportClaim>> claim_over_tcp(const ClaimSpec& spec,
+                                                         const MakeUpgrades& make);
 
 // TransportClaim::open over a listener whose addresses and port are those of
 // spec.endpoints[spec.rank].
 Expected<std::unique_ptr<Group>> open_tcp_group(const GroupSpec& spec,
                                                 std::unique_ptr<TcpListener> listener,
-                                                const TcpUpgrade& upgrade = {});
+                                                const std::vector<TcpUpgrade>& upgrades = {});
 
 // Where the rank of this endpoint listens, for those who measure beside the group.
 Expected<TcpEndpoint> tcp_endpoint(int rank, const RankEndpoint& endpoint);

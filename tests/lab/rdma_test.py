@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""The transport rdma on real verbs: soft-RoCE in two small virtual machines. Collectives with every result compared, on RC and on UC, between
+ranks of one device and between machines; what is said when a link, a peer or a setting breaks. Arguments: parts of names of tests (all)."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from rdma_lab import RdmaCluster
+from record_lines import records_of
+from vm_lab import require_vm_lab
+
+BUILD = os.environ["TEST_BUILD"]
+PROGRAM = os.path.join(BUILD, "plumbline")
+CELLS = {"config": {"verify": "every"},
+         "matrix": [{"op": ["allreduce", "alltoall", "allgather"], "bytes": ["4", "64Ki", "1Mi"], "kind": "latency"}]}
+
+
+class Tests:
+    def __init__(self, cluster):
+        self.cluster = cluster
+        self.h1, self.h2 = cluster.hosts
+        rows = {"h1": [None, "rxe0"], "h2": ["rxe0", None]}
+        self.plain = cluster.host_file()
+        self.matrix = cluster.host_file("matrix.json", lambda entry: entry.update(rdma=rows[entry["name"]]))
+
+    def coll(self, *words, hosts=None, timeout=100):
+        out = self.cluster.folder / ("records-%d.jsonl" % time.monotonic_ns())
+        done = self.cluster.run(PROGRAM, "coll", *words, "--hosts", hosts or self.plain, "-J", out, timeout=timeout)
+        return done, records_of(out) if out.exists() else []
+
+    # ---
+
+    def test_collectives_on_one_device(self):
+        """The covering array of the correctness matrix, ranks as threads of one machine; a share of it, by the day."""
+        share = os.environ.get("TEST_SHARE", str(int(time.time()) // 86400))
+        for kind in ("rc", "uc"):
+            done = self.cluster.call(self.h2, os.path.join(BUILD, "tests/collectives/tests_collectives"), "--gtest_brief=1",
+                                     "--gtest_filter=CollectivesThroughTheTable.AllPairsOfTheMatrixOverEveryTransport", timeout=200,
+                                     TEST_RDMA_DEVICE="rxe0", TEST_RDMA_QP=kind, TEST_ONLY_TRANSPORT="rdma", TEST_SHARE=share)
+            assert done.returncode == 0, kind + done.stdout[-3000:] + done.stderr[-1000:]
+
+    def test_collectives_between_machines(self):
+        for kind in ("rc", "uc"):
+            done, records = self.coll("allreduce", "-b", "4", "-e", "4Mi", "-f", "16", "-n", "10", "--ranks", "2", "--transport", "rdma",
+                                      "--rdma-qp", kind)
+            assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+            assert len(records) >= 5, records
+            for record in records:
+                assert record["outcome"] == "passed" and record["resolved"]["transport"] == "rdma" and record["wrong"] == 0, record
+
+    def test_auto_takes_it_between_machines(self):
+        for hosts in (self.plain, self.matrix):
+            done, records = self.coll("allreduce", "-b", "1Ki", "-e", "64Ki", "-f", "64", "-n", "10", "--ranks", "4", hosts=hosts)
+            assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+            assert {r["resolved"]["transport"] for r in records} == {"shm+rdma"}, [r["resolved"] for r in records]
+
+    def test_without_a_device_auto_goes_over_tcp_and_rdma_says_why(self):
+        self.cluster.remove_device(self.h2)
+        try:
+            done, records = self.coll("allreduce", "-b", "1Ki", "-e", "1Ki", "-n", "5", "--ranks", "2", hosts=self.matrix)
+            assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+            assert records[0]["resolved"]["transport"] == "tcp", records[0]["resolved"]
+            assert "lists no device" in json.dumps(records[0]["resolved"]), records[0]["resolved"]
+            done, _ = self.coll("allreduce", "-b", "1Ki", "-e", "1Ki", "-n", "5", "--ranks", "2", "--transport", "rdma", hosts=self.matrix)
+            said = done.stdout + done.stderr
+            assert done.returncode != 0 and "rank 1 on h2" in said and "lists no device" in said, said[-2000:]
+        finally:
+            self.cluster.add_device(self.h2)
+
+    def test_loss(self):
+        """RC sends again what was lost; of UC it is an error in time."""
+        self.cluster.sh(self.h1, "tc qdisc replace dev data0 root netem loss 2%")
+        try:
+            done, records = self.coll("allreduce", "-b", "64Ki", "-e", "64Ki", "-n", "20", "--ranks", "2", "--transport", "rdma", "--rdma-qp", "rc")
+            assert done.returncode == 0 and records[0]["resolved"]["transport"] == "rdma", done.stdout[-2000:] + done.stderr[-2000:]
+            start = time.time()
+            done, _ = self.coll("allreduce", "-b", "1Mi", "-e", "1Mi", "-n", "100", "--ranks", "2", "--transport", "rdma", "--rdma-qp", "uc")
+            said = done.stdout + done.stderr
+            assert done.returncode != 0 and "UC sends nothing again" in said, said[-2000:]
+            assert time.time() - start < 45, "it took %.0f s" % (time.time() - start)
+        finally:
+            self.cluster.sh(self.h1, "tc qdisc del dev data0 root")
+
+    def test_a_killed_rank_is_blamed(self):
+        for kind in ("rc", "uc"):
+            run = self.cluster.start(PROGRAM, "coll", "allreduce", "-b", "64Ki", "-e", "64Ki", "-n", "1000000", "--ranks", "2", "--transport", "rdma",
+                                     "--rdma-qp", kind, "--hosts", self.plain, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            try:
+                time.sleep(8)
+                self.cluster.sh(self.h2, "pkill -KILL -f 'plumbline rank' || pkill -KILL plumbline")
+                said = run.communicate(timeout=60)[0]
+            finally:
+                if run.poll() is None:
+                    run.send_signal(signal.SIGKILL)
+            assert run.returncode != 0 and "rank 1" in said, said[-2000:]
+            for host in self.cluster.hosts:
+                left = self.cluster.sh(host, "for i in 1 2 3 4 5 6 7 8 9 10; do rdma resource show qp link rxe0 | grep -c plumbline || break; sleep 1; done").split()
+                assert not left or left[-1] == "0" or len(left) < 10, (host["name"], left)
+
+
+def main():
+    require_vm_lab()
+    start = time.time()
+    cluster = RdmaCluster([1, 2])
+    cluster.wait()
+    tests = Tests(cluster)
+    print("ok boot (%.1f s)" % (time.time() - start), flush=True)
+    names = [n for n in vars(Tests) if n.startswith("test_") and (not sys.argv[1:] or any(w in n for w in sys.argv[1:]))]
+    failed = []
+    for name in names:
+        start = time.time()
+        try:
+            getattr(tests, name)()
+            print("ok %s (%.1f s)" % (name, time.time() - start), flush=True)
+        except (AssertionError, KeyError, ValueError, OSError, subprocess.TimeoutExpired) as error:
+            failed.append(name)
+            print("FAILED %s: %s: %s" % (name, type(error).__name__, error), flush=True)
+    print("%d tests, %d failed" % (len(names), len(failed)))
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,274 @@
+#include "tests/support/fake_verbs/queues.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <random>
+
+#include "tests/support/fake_verbs/settings.h"
+
+namespace plumbline::fake {
+namespace {
+
+constexpr int kTooLong = 1, kNoAccess = 10, kNoAnswer = 12;  // of completions
+constexpr int kLookMs = 50;
+
+// An abstract name, which goes with its socket.
+sockaddr_un name_of(uint32_t number, socklen_t& length) {
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  const int written = std::snprintf(name.sun_path + 1, sizeof name.sun_path - 1,
+                                    "plumbline-fake-verbs-%u-%u", static_cast<unsigned>(getuid()),
+                                    number);
+  length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 +
+                                  static_cast<size_t>(written));
+  return name;
+}
+
+std::atomic<unsigned> messages{0};
+
+bool is_lost() {
+  const int every = settings()->lose;
+  return every > 0 && ++messages % static_cast<unsigned>(every) == 0;
+}
+
+}  // namespace
+
+Channel::Channel(VerbsContext* of) {
+  context = of;
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return;
+  fd = ends[0];
+  write_end_ = ends[1];
+}
+Channel::~Channel() {
+  ::close(fd);
+  ::close(write_end_);
+}
+void Channel::tell(VerbsCompletionQueue* queue) {
+  const std::lock_guard lock(mutex_);
+  events_.push_back(queue);
+  const char one = 1;
+  [[maybe_unused]] const ssize_t done = ::write(write_end_, &one, 1);
+}
+bool Channel::take(VerbsCompletionQueue** queue) {
+  char one = 0;
+  if (::read(fd, &one, 1) != 1) return false;
+  const std::lock_guard lock(mutex_);
+  *queue = events_.front();
+  events_.pop_front();
+  return true;
+}
+
+void CompletionQueue::push(const VerbsCompletion& completion) {
+  const std::lock_guard lock(mutex_);
+  waiting_.push_back(completion);
+  if (!armed_ || channel == nullptr) return;
+  armed_ = false;
+  static_cast<Channel*>(channel)->tell(this);
+}
+int CompletionQueue::poll(int most, VerbsCompletion* out) {
+  const std::lock_guard lock(mutex_);
+  int count = 0;
+  for (; count < most && !waiting_.empty(); ++count) {
+    out[count] = waiting_.front();
+    waiting_.pop_front();
+  }
+  return count;
+}
+void CompletionQueue::arm() {
+  const std::lock_guard lock(mutex_);
+  armed_ = true;
+}
+
+QueuePair::QueuePair(const VerbsQpRequest& request) {
+  send_cq = request.send_cq;
+  receive_cq = request.receive_cq;
+  type = request.type;
+  std::random_device random;
+  for (int tries = 0; tries < 32 && listener_ < 0; ++tries) {
+    number = random() & 0xffffff;
+    const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    socklen_t length = 0;
+    const sockaddr_un name = name_of(number, length);
+    if (::bind(fd, reinterpret_cast<const sockaddr*>(&name), length) == 0 &&
+        ::listen(fd, 1) == 0) {
+      listener_ = fd;
+    } else {
+      ::close(fd);
+    }
+  }
+  if (!bound()) return;
+  reader_ = std::thread([this] { read_all(); });
+  writer_ = std::thread([this] { write_all(); });
+}
+
+QueuePair::~QueuePair() {
+  ending_ = true;
+  if (out_ >= 0) ::shutdown(out_, SHUT_RDWR);
+  if (const int in = in_; in >= 0) ::shutdown(in, SHUT_RDWR);
+  {
+    const std::lock_guard lock(mutex_);
+    changed_.notify_all();
+  }
+  if (reader_.joinable()) reader_.join();
+  if (writer_.joinable()) writer_.join();
+  for (const int fd : {listener_, out_, in_.load()}) {
+    if (fd >= 0) ::close(fd);
+  }
+}
+
+int QueuePair::connect_to(uint32_t peer) {
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  socklen_t length = 0;
+  const sockaddr_un name = name_of(peer, length);
+  const bool found = ::connect(fd, reinterpret_cast<const sockaddr*>(&name), length) == 0;
+  if (!found) ::close(fd);
+  const std::lock_guard lock(mutex_);
+  if (found) out_ = fd;
+  connected_ = true;  // a card does not ask the other end either
+  changed_.notify_all();
+  return 0;
+}
+
+int QueuePair::post(const VerbsSend& send) {
+  const bool reads = send.opcode == kRdmaRead && type == kReliable;
+  if ((send.opcode != kSend && !reads) || send.piece_count != 1) return EINVAL;
+  Sending one{send, {}, *send.pieces};
+  if ((send.flags & kInline) != 0) {
+    const auto* from = reinterpret_cast<const std::byte*>(one.piece.address);
+    one.copy.assign(from, from + one.piece.length);
+  }
+  const std::lock_guard lock(mutex_);
+  sending_.push_back(std::move(one));
+  changed_.notify_all();
+  return 0;
+}
+
+int QueuePair::post(const VerbsReceive& receive) {
+  const std::lock_guard lock(mutex_);
+  const int most = settings()->posts;
+  if (most > 0 && static_cast<int>(places_.size()) >= most) return ENOMEM;
+  places_.push_back(receive);
+  place_pieces_.push_back(*receive.pieces);
+  changed_.notify_all();
+  return 0;
+}
+
+void QueuePair::complete(bool receives, uint64_t id, int status, uint32_t bytes) {
+  VerbsCompletion completion;
+  completion.id = id;
+  completion.status = status;
+  completion.bytes = bytes;
+  completion.qp = number;
+  static_cast<CompletionQueue*>(receives ? receive_cq : send_cq)->push(completion);
+}
+
+void QueuePair::write_all() {
+  while (true) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return ending_ || (connected_ && !sending_.empty()); });
+    if (ending_) return;
+    const Sending one = std::move(sending_.front());
+    sending_.pop_front();
+    lock.unlock();
+    if (one.request.opcode == kRdmaRead) {
+      complete(false, one.request.id, read_memory(one.request, one.piece) ? 0 : kNoAccess, 0);
+      continue;
+    }
+    const Header header{one.piece.length, one.request.immediate};
+    const void* const bytes = one.copy.empty()
+                                  ? reinterpret_cast<const void*>(one.piece.address)
+                                  : static_cast<const void*>(one.copy.data());
+    bool there = true;
+    if (type != kUnreliable || !is_lost()) {
+      there = send_fully(&header, sizeof header) && send_fully(bytes, one.piece.length);
+    }
+    if (ending_) return;
+    complete(false, one.request.id, there || type == kUnreliable ? 0 : kNoAnswer, 0);
+  }
+}
+
+// Of the process at the other end, as long as its queue pair is there.
+bool QueuePair::read_memory(const VerbsSend& request, const VerbsPiece& piece) const {
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  pollfd entry{out_, POLLOUT, 0};
+  if (::getsockopt(out_, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 ||
+      ::poll(&entry, 1, 0) < 0 || (entry.revents & (POLLHUP | POLLERR)) != 0) {
+    return false;
+  }
+  const iovec to{reinterpret_cast<void*>(piece.address), piece.length};
+  const iovec from{reinterpret_cast<void*>(request.remote_address), piece.length};
+  return ::process_vm_readv(peer.pid, &to, 1, &from, 1, 0) == static_cast<ssize_t>(piece.length);
+}
+
+void QueuePair::read_all() {
+  while (!ending_) {
+    pollfd entry{listener_, POLLIN, 0};
+    if (::poll(&entry, 1, kLookMs) <= 0) continue;
+    in_ = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    break;
+  }
+  while (!ending_ && read_message(in_)) {
+  }
+}
+
+bool QueuePair::read_message(int from) {
+  Header header{};
+  if (!read_fully(from, &header, sizeof header)) return false;
+  std::unique_lock lock(mutex_);
+  if (type == kReliable) changed_.wait(lock, [&] { return ending_ || !places_.empty(); });
+  if (ending_) return false;
+  std::vector<std::byte> lost;
+  if (places_.empty()) {
+    lock.unlock();
+    lost.resize(header.bytes);
+    return read_fully(from, lost.data(), lost.size());
+  }
+  const uint64_t id = places_.front().id;
+  const VerbsPiece place = place_pieces_.front();
+  places_.pop_front();
+  place_pieces_.pop_front();
+  lock.unlock();
+  if (header.bytes > place.length) {
+    complete(true, id, kTooLong, 0);
+    return false;
+  }
+  if (!read_fully(from, reinterpret_cast<void*>(place.address), header.bytes)) return false;
+  complete(true, id, 0, header.bytes);
+  return true;
+}
+
+bool QueuePair::read_fully(int from, void* to, size_t bytes) const {
+  auto* at = static_cast<std::byte*>(to);
+  while (bytes > 0) {
+    const ssize_t got = ::recv(from, at, bytes, 0);
+    if (got <= 0) return false;
+    at += got;
+    bytes -= static_cast<size_t>(got);
+  }
+  return true;
+}
+
+bool QueuePair::send_fully(const void* from, size_t bytes) const {
+  const auto* at = static_cast<const std::byte*>(from);
+  while (bytes > 0) {
+    const ssize_t sent = ::send(out_, at, bytes, MSG_NOSIGNAL);
+    if (sent <= 0) return false;
+    at += sent;
+    bytes -= static_cast<size_t>(sent);
+  }
+  return true;
+}
+
+}  // namespace plumbline::fake

@@ -1,0 +1,35 @@
+// What the file named by the variable FAKE_VERBS says; fake_verbs.cc lists it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "transport/rdma/verbs_abi.h"
+
+namespace plumbline {
+
+struct VerbsDevice {
+  std::string name;
+};
+
+namespace fake {
+
+struct Settings {
+  std::vector<std::shared_ptr<VerbsDevice>> devices;
+  int port = kPortActive, gids = 4, late = 0, lose = 0, posts = 0;
+  std::map<int, VerbsGid> gid;
+  bool rc_refused = false;
+  std::map<std::string, int> most, fails;
+  std::map<std::string, std::string> faults;  // "hang", "crash"
+};
+
+// As they were read last.
+std::shared_ptr<const Settings> settings();
+void read_settings();
+// true: the step fails, with errno set. May not return at all.
+bool fails(const std::string& step);
+
+}  // namespace fake
+}  // namespace plumbline
