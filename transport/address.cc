@@ -144,8 +144,8 @@ bool read_abilities(WireReader& reader, std::vector<PairAbility>& abilities) {
 
 void write_devices(WireWriter& writer, const std::vector<std::vector<std::string>>& by_rank) {
   writer.u16(static_cast<uint16_t>(std::min(by_rank.size(), kMostRanks)));
-  for (const std::vector<std::string>& devices : std::span(by_rank).first(
-           std::min(by_rank.size(), kMostRanks))) {
+  for (const std::vector<std::string>& devices :
+       std::span(by_rank).first(std::min(by_rank.size(), kMostRanks))) {
     const size_t count = std::min(devices.size(), kMostDevices);
     writer.u8(static_cast<uint8_t>(count));
     for (const std::string& device : std::span(devices).first(count)) {

@@ -29,9 +29,9 @@ struct RankAddress {
 
 // What a rank can make of its connections (transport/tcp/tcp_upgrade.h).
 struct PairAbility {
-  std::string transport;               // that they become
-  std::optional<Digest> realm = {};    // ranks that say the same can together; none = it cannot
-  std::string why_not = {};            // then, where somebody counts on it; may be empty
+  std::string transport;             // that they become
+  std::optional<Digest> realm = {};  // ranks that say the same can together; none = it cannot
+  std::string why_not = {};          // then, where somebody counts on it; may be empty
   bool operator==(const PairAbility&) const = default;
 };
 

@@ -365,6 +365,7 @@ Status Group::wait(const std::function<bool()>& done, Deadline deadline) {
     const int64_t idle = now - idle_since;
     if (idle >= kPublishNs && now - published >= kLongWaitNs) {
       impl_->publish();
+      for (Channel* channel : impl_->connected) channel->stream().keep_up();
       published = now;
     }
     if (idle >= impl_->wait_options.spin_ns) {

@@ -150,8 +150,8 @@ struct TransportRow {
 std::span<const TransportRow> transport_table();
 // "auto" stands for a row that is not in the table: pairs of processes that can do more than TCP do
 // what the first row with an upgrade that both can makes of them, all others stay on TCP, and Group
-// says which and why. Ranks in one process get the first usable row. Unknown or unusable names are errors that
-// say why.
+// says which and why. Ranks in one process get the first usable row. Unknown or unusable names are
+// errors that say why.
 Expected<const TransportRow*> find_transport(std::string_view name, bool ranks_in_process);
 // The same in another table, where "auto" is its first usable row.
 Expected<const TransportRow*> find_transport(std::span<const TransportRow> table,

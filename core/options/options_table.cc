@@ -103,7 +103,8 @@ constexpr OptionRow kTable[] = {
 
     // RDMA: what the provider's profile says, unless somebody knows better.
     {"rdma_device", kText, "", "",
-     "RDMA devices for peers for which the host file names none, with commas between several; empty "
+     "RDMA devices for peers for which the host file names none, with commas between several; "
+     "empty "
      "= the one that has the data address",
      nullptr, nullptr, kNoMin, kNoMax, nullptr, kOwn},
     {"rdma_qp", kChoice, "auto", "",

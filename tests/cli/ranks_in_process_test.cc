@@ -77,10 +77,29 @@ class RanksInProcess : public testing::Test {
 TEST_F(RanksInProcess, EveryTransportOfTheTableIsAskedForRunAndSeenInTheRecord) {
   for (const TransportRow& row : transport_table()) {
     // Of no other row these say anything.
-    const Finished done =
-        plumbline({"coll", "allreduce", "-b", "1000", "-e", "64K", "-f", "64", "-n", "5", "--ranks",
-                   "3", "-J", file_, "--transport", row.name, "--port-base", "auto", kFlag,
-                   "--rdma-library", test::fake_verbs_library(), "--rdma-device", "rdma_en1"});
+    const Finished done = plumbline({"coll",
+                                     "allreduce",
+                                     "-b",
+                                     "1000",
+                                     "-e",
+                                     "64K",
+                                     "-f",
+                                     "64",
+                                     "-n",
+                                     "5",
+                                     "--ranks",
+                                     "3",
+                                     "-J",
+                                     file_,
+                                     "--transport",
+                                     row.name,
+                                     "--port-base",
+                                     "auto",
+                                     kFlag,
+                                     "--rdma-library",
+                                     test::fake_verbs_library(),
+                                     "--rdma-device",
+                                     "rdma_en1"});
     ASSERT_EQ(done.status, 0) << row.name << done.err;
     const std::vector<Record> records = taken(file_);
     EXPECT_EQ(records.size(), 4u) << row.name;

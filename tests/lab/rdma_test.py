@@ -14,8 +14,6 @@ from vm_lab import require_vm_lab
 
 BUILD = os.environ["TEST_BUILD"]
 PROGRAM = os.path.join(BUILD, "plumbline")
-CELLS = {"config": {"verify": "every"},
-         "matrix": [{"op": ["allreduce", "alltoall", "allgather"], "bytes": ["4", "64Ki", "1Mi"], "kind": "latency"}]}
 
 
 class Tests:
@@ -35,27 +33,28 @@ class Tests:
 
     def test_collectives_on_one_device(self):
         """The covering array of the correctness matrix, ranks as threads of one machine; a share of it, by the day."""
+        exhaustive = {"TEST_EXHAUSTIVE": "1"} if os.environ.get("TEST_EXHAUSTIVE") else {}
         share = os.environ.get("TEST_SHARE", str(int(time.time()) // 86400))
         for kind in ("rc", "uc"):
             done = self.cluster.call(self.h2, os.path.join(BUILD, "tests/collectives/tests_collectives"), "--gtest_brief=1",
-                                     "--gtest_filter=CollectivesThroughTheTable.AllPairsOfTheMatrixOverEveryTransport", timeout=200,
-                                     TEST_RDMA_DEVICE="rxe0", TEST_RDMA_QP=kind, TEST_ONLY_TRANSPORT="rdma", TEST_SHARE=share)
+                                     "--gtest_filter=CollectivesThroughTheTable.AllPairsOfTheMatrixOverEveryTransport", timeout=500,
+                                     TEST_RDMA_DEVICE="rxe0", TEST_RDMA_QP=kind, TEST_ONLY_TRANSPORT="rdma", TEST_SHARE=share, **exhaustive)
             assert done.returncode == 0, kind + done.stdout[-3000:] + done.stderr[-1000:]
 
     def test_collectives_between_machines(self):
         for kind in ("rc", "uc"):
-            done, records = self.coll("allreduce", "-b", "4", "-e", "4Mi", "-f", "16", "-n", "10", "--ranks", "2", "--transport", "rdma",
+            done, records = self.coll("allreduce", "-b", "4", "-e", "1Mi", "-f", "64", "-n", "10", "--ranks", "2", "--transport", "rdma",
                                       "--rdma-qp", kind)
             assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-            assert len(records) >= 5, records
+            assert len(records) >= 4, records
             for record in records:
                 assert record["outcome"] == "passed" and record["resolved"]["transport"] == "rdma" and record["wrong"] == 0, record
 
     def test_auto_takes_it_between_machines(self):
         for hosts in (self.plain, self.matrix):
-            done, records = self.coll("allreduce", "-b", "1Ki", "-e", "64Ki", "-f", "64", "-n", "10", "--ranks", "4", hosts=hosts)
+            done, records = self.coll("allreduce", "-b", "1Ki", "-e", "64Ki", "-f", "64", "-n", "10", "--ranks", "2", hosts=hosts)
             assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-            assert {r["resolved"]["transport"] for r in records} == {"shm+rdma"}, [r["resolved"] for r in records]
+            assert {r["resolved"]["transport"] for r in records} == {"rdma"}, [r["resolved"] for r in records]
 
     def test_without_a_device_auto_goes_over_tcp_and_rdma_says_why(self):
         self.cluster.remove_device(self.h2)
@@ -86,11 +85,12 @@ class Tests:
 
     def test_a_killed_rank_is_blamed(self):
         for kind in ("rc", "uc"):
-            run = self.cluster.start(PROGRAM, "coll", "allreduce", "-b", "64Ki", "-e", "64Ki", "-n", "1000000", "--ranks", "2", "--transport", "rdma",
-                                     "--rdma-qp", kind, "--hosts", self.plain, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            run = self.cluster.start(PROGRAM, "coll", "allreduce", "-b", "64Ki", "-e", "64Ki", "-n", "100000", "--ranks", "2", "--transport", "rdma",
+                                     "--rdma-qp", kind, "--timeout", "30", "--hosts", self.plain, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             try:
-                time.sleep(8)
-                self.cluster.sh(self.h2, "pkill -KILL -f 'plumbline rank' || pkill -KILL plumbline")
+                # The process that has a queue pair is a rank.
+                self.cluster.sh(self.h2, "for i in $(seq 60); do victim=$(rdma resource show qp link rxe0 | sed -n 's/.* pid \\([0-9]*\\) .*/\\1/p' | head -1); "
+                                "[ -n \"$victim\" ] && break; sleep 0.5; done; sleep 1; kill -KILL $victim", timeout=60)
                 said = run.communicate(timeout=60)[0]
             finally:
                 if run.poll() is None:

@@ -2,7 +2,9 @@
 // is refused and why, and what is said of each limit and fault that providers were seen to have.
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <random>
 
 #include "tests/support/fake_verbs/fake_verbs.h"
@@ -81,7 +83,8 @@ void exchange_all(Groups& groups, const std::vector<size_t>& sizes) {
   });
 }
 
-const std::vector<size_t> kSizes = {1, 16, 4080, 4081, 4096, 131'056, 131'057, 1'000'003, 5'000'000};
+const std::vector<size_t> kSizes = {1,       16,      4080,      4081,     4096,
+                                    131'056, 131'057, 1'000'003, 5'000'000};
 
 TEST_F(Rdma, BytesArriveOnAMac) {
   for (const int ranks : {2, 3, 5}) {
@@ -129,7 +132,8 @@ TEST_F(Rdma, SeveralDevicesAreRailsOfOnePair) {
   std::string wrong;
   TransportRow row = rdma_row();
   row.claim = [](const ClaimSpec& spec) {
-    const OptionSet three = *spec.options->with("rdma_device", "rdma_en1,rdma_en2,rdma_en3", "test");
+    const OptionSet three =
+        *spec.options->with("rdma_device", "rdma_en1,rdma_en2,rdma_en3", "test");
     ClaimSpec with = spec;
     with.options = &three;
     return claim_rdma(with);
@@ -146,8 +150,10 @@ TEST_F(Rdma, WhatWasSentBeforeTheEndArrives) {
     use(settings);
     const std::string device = settings == std::string(kMac) ? "rdma_en1" : "mlx5_0";
     auto [first, second] = test::connected_streams();
-    std::unique_ptr<ByteStream> a = make_rdma_stream(std::move(first), 0, 1, rails_on(device), nullptr);
-    std::unique_ptr<ByteStream> b = make_rdma_stream(std::move(second), 1, 0, rails_on(device), nullptr);
+    std::unique_ptr<ByteStream> a =
+        make_rdma_stream(std::move(first), 0, 1, true, rails_on(device), nullptr);
+    std::unique_ptr<ByteStream> b =
+        make_rdma_stream(std::move(second), 1, 0, true, rails_on(device), nullptr);
     const Deadline deadline = Deadline::after_ms(5000);
     while (!deadline.passed()) {
       const Expected<bool> one = a->ready(), other = b->ready();
@@ -198,8 +204,8 @@ TEST_F(Rdma, EveryLimitAndFaultIsItsCause) {
     SCOPED_TRACE(row.faults);
     use(kMac + row.faults);
     auto [first, second] = test::connected_streams();
-    RdmaTerms one(*first, 0, 1, rails_on("rdma_en1"));
-    RdmaTerms other(*second, 1, 0, rails_on("rdma_en1"));
+    RdmaTerms one(*first, 0, 1, true, rails_on("rdma_en1"));
+    RdmaTerms other(*second, 1, 0, true, rails_on("rdma_en1"));
     const Deadline deadline = Deadline::after_ms(5000);
     bool settled = false;
     while (!settled && !deadline.passed()) {
@@ -296,15 +302,21 @@ TEST_F(Rdma, EndsThatAreNotAlikeAreRefusedWithBothRanks) {
   use(kCard);
   const std::vector<RdmaOptions> kinds = {
       {"", {}, kReliable, -1, 0}, {"", {}, kUnreliable, -1, 0}, {"", {}, kReliable, -1, 8192}};
-  for (const size_t kind : {size_t{1}, size_t{2}}) {
+  for (const auto& [kind, asked] :
+       std::vector<std::pair<size_t, bool>>{{1, true}, {2, true}, {1, false}}) {
     auto [first, second] = test::connected_streams();
-    RdmaTerms one(*first, 4, 7, rails_on("mlx5_0", kinds[0]));
-    RdmaTerms other(*second, 7, 4, rails_on("mlx5_0", kinds[kind]));
+    RdmaTerms one(*first, 4, 7, asked, rails_on("mlx5_0", kinds[0]));
+    RdmaTerms other(*second, 7, 4, false, rails_on("mlx5_0", kinds[kind]));
     const Deadline deadline = Deadline::after_ms(5000);
     Expected<bool> a = false, b = false;
-    while ((a || b) && !deadline.passed()) {
+    while ((a || b) && !(a && b && *a && *b) && !deadline.passed()) {
       if (a) a = one.step();
       if (b) b = other.step();
+    }
+    if (!asked) {  // nobody counts on it: they go over TCP
+      ASSERT_TRUE(a && b && one.cannot() && other.cannot());
+      EXPECT_THAT(one.reason() + other.reason(), HasSubstr("UC"));
+      continue;
     }
     for (const Expected<bool>* end : {&a, &b}) {
       ASSERT_FALSE(*end);
@@ -313,6 +325,161 @@ TEST_F(Rdma, EndsThatAreNotAlikeAreRefusedWithBothRanks) {
       EXPECT_THAT(end->error().what, HasSubstr(kind == 1 ? "UC" : "8 KiB"));
     }
   }
+}
+
+// What lies in arrays of the group is read by the device of the receiver, on RC only.
+TEST_F(Rdma, LargeMessagesAreReadWhereTheyLieOnRc) {
+  for (const char* type : {"rc", "uc"}) {
+    use(kCard);
+    OpenedWorld world;
+    set(world, "rdma_qp", type);
+    set(world, "transport", "rdma");
+    set(world, "rdma_library", test::fake_verbs_library());
+    TransportRow row = rdma_row();
+    row.name = "rdma with the device that is found";
+    std::string wrong;
+    Groups groups = open_all(row, 2, world, wrong);
+    ASSERT_EQ(wrong, "");
+    const bool reads = std::string(type) == "rc";
+    run_ranks(groups, [&](Group& group) {
+      constexpr size_t kBytes = 3'000'001;
+      const Array out = *group.allocate(kBytes), in = *group.allocate(kBytes);
+      const int peer = 1 - group.rank();
+      const test::Bytes bytes = test::random_bytes(kBytes, static_cast<uint64_t>(group.rank()));
+      std::memcpy(out.data, bytes.data(), kBytes);
+      Channel* const channel = *group.channel(peer, Deadline::after_ms(1000));
+      test::CollectSink sink(kBytes);  // memory that no device knows
+      test::CountObserver observer;
+      channel->post_recv({group.id(), 1, 0, 1}, kBytes, &sink);
+      channel->post_send({group.id(), 1, 0, 1}, out.data, kBytes, kBytes, &observer, 0);
+      const Status done = group.wait([&] { return sink.done() && !observer.cookies.empty(); },
+                                     Deadline::after_ms(10'000));
+      ASSERT_TRUE(done) << done.error().message();
+      EXPECT_EQ(sink.bytes(), test::random_bytes(kBytes, static_cast<uint64_t>(peer)));
+      EXPECT_EQ(group.stats().direct_received, reads ? kBytes : 0u);
+    });
+  }
+}
+
+// Ready, as far as both devices know, and nothing arrives: seen before any data, so that auto goes
+// over TCP.
+TEST_F(Rdma, APathOnWhichNothingArrivesIsSeenBeforeData) {
+  for (const char* settings : {kMac, kCard}) {
+    use(std::string(settings) + "deaf\n");
+    OpenedWorld world;
+    const bool mac = settings == std::string(kMac);
+    world.options = test::with_rdma(world.options);
+    if (!mac) set(world, "rdma_device", "mlx5_0");
+    world.heard = on_machines({0, 1});
+    std::string wrong;
+    Groups groups = open_all(auto_row(), 2, world, wrong);
+    ASSERT_EQ(wrong, "");
+    run_ranks(groups, [](Group& group) {
+      EXPECT_TRUE(exchange(group, 300'000, 1));
+      EXPECT_EQ(group.transport_name(), "tcp");
+      EXPECT_THAT(group.pair_transports()[static_cast<size_t>(1 - group.rank())].reason,
+                  HasSubstr("nothing that rank"));
+    });
+  }
+}
+
+// Linux lists each address twice; other addresses of the port come first.
+TEST_F(Rdma, TheGidIsThatOfThePairsAddress) {
+  use("device mlx5_0\ngids 8\ngid 1 ::ffff:192.0.2.1\ngid 4 ::ffff:127.0.0.1\n");
+  static_cast<void>(rdma_devices(**shared_verbs(test::fake_verbs_library())));
+  const auto port =
+      RdmaPort::open(*shared_verbs(test::fake_verbs_library()), "mlx5_0", {}, "127.0.0.1");
+  ASSERT_TRUE(port) << port.error().message();
+  EXPECT_EQ((*port)->gid_index(), 4);
+}
+
+TEST_F(Rdma, AProviderThatTakesNoDataInRequestsIsUsedWithout) {
+  use(std::string(kCard) + "inline 32\n");
+  OpenedWorld world;
+  set(world, "rdma_library", test::fake_verbs_library());
+  set(world, "transport", "rdma");
+  TransportRow row = rdma_row();
+  row.name = "rdma with the device that is found";
+  std::string wrong;
+  Groups groups = open_all(row, 2, world, wrong);
+  ASSERT_EQ(wrong, "");
+  exchange_all(groups, {1, 100});
+}
+
+// After a rank has given up, its memory is its own again: the device of the peer reads an error.
+TEST_F(Rdma, AfterTheEndOfTransfersNothingIsReadAnyMore) {
+  use(kCard);
+  auto [first, second] = test::connected_streams();
+  const auto arrays = std::make_shared<RdmaArrays>();
+  auto a = make_rdma_stream(std::move(first), 0, 1, true, rails_on("mlx5_0"), nullptr, arrays);
+  auto b = make_rdma_stream(std::move(second), 1, 0, true, rails_on("mlx5_0"), nullptr,
+                            std::make_shared<RdmaArrays>());
+  const Deadline deadline = Deadline::after_ms(5000);
+  for (bool both = false; !both && !deadline.passed();) {
+    const Expected<bool> one = a->ready(), other = b->ready();
+    ASSERT_TRUE(one && other);
+    both = *one && *other;
+  }
+  const Array array = *arrays->allocate(100'000);
+  std::memset(array.data, 1, array.bytes);
+  const std::span<const std::byte> shown(array.data, 100'000);
+  const auto key = a->peer_memory()->expose(shown, MessageUse::kUnknown);
+  ASSERT_TRUE(key);
+  test::Bytes got(100'000);
+  const auto read = [&]() -> Expected<bool> {
+    const Expected<uint64_t> ticket = b->peer_memory()->start_read(*key, 100'000, 0, got);
+    if (!ticket) return fail(ticket.error());
+    Expected<bool> done = false;
+    while (done && !*done && !deadline.passed()) done = b->peer_memory()->read_done(*ticket);
+    return done;
+  };
+  ASSERT_TRUE(read().value_or(false));
+  EXPECT_EQ(got, test::Bytes(100'000, std::byte{1}));
+  MemoryKey beyond = *key;  // a key that says more than was shown
+  EXPECT_FALSE(b->peer_memory()->start_read(beyond, 100'000, 50'000, got));
+  a->peer_memory()->end_transfers();
+  std::memset(array.data, 2, array.bytes);
+  const Expected<bool> after = read();
+  ASSERT_FALSE(after);
+  EXPECT_EQ(after.error().code, ErrorCode::kPeerLost);
+  EXPECT_EQ(got, test::Bytes(100'000, std::byte{1}));
+}
+
+// Three ranks in a row: the one whose message was lost waits, and its sender waits for another.
+TEST_F(Rdma, ALossIsSeenWhereTheSenderWaitsForAnotherRank) {
+  use(std::string(kMac) + "lose 9\n");
+  OpenedWorld world;
+  std::string wrong;
+  Groups groups = open_all(rdma_row(), 3, world, wrong);
+  ASSERT_EQ(wrong, "");
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<std::string> said(3);
+  run_ranks(groups, [&](Group& group) {
+    const int next = (group.rank() + 1) % 3, before = (group.rank() + 2) % 3;
+    const Deadline deadline = Deadline::after_ms(10'000);
+    std::byte token{7};
+    for (uint32_t turn = 1; turn < 40; ++turn) {
+      test::CollectSink sink(1);
+      test::CountObserver observer;
+      Channel* const from = *group.channel(before, deadline);
+      Channel* const to = *group.channel(next, deadline);
+      from->post_recv({group.id(), turn, 0, 1}, 1, &sink);
+      if (group.rank() == 0) to->post_send({group.id(), turn, 0, 1}, &token, 1, 1, &observer, 0);
+      Status done = group.wait([&] { return sink.done(); }, deadline);
+      if (done && group.rank() != 0) {
+        to->post_send({group.id(), turn, 0, 1}, &token, 1, 1, &observer, 0);
+        done = group.wait([&] { return !observer.cookies.empty(); }, deadline);
+      }
+      if (done) continue;
+      said[static_cast<size_t>(group.rank())] = done.error().message();
+      group.control().abort(done.error());
+      from->cancel(done.error());
+      to->cancel(done.error());
+      break;
+    }
+  });
+  EXPECT_THAT(said[0] + said[1] + said[2], HasSubstr("UC sends nothing again"));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
 }
 
 // UC sends nothing again: an error in time, at the end that misses something.

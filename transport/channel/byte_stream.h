@@ -83,6 +83,9 @@ class ByteStream {
   // Buffers of a write that took nothing may be looked at until the same write is tried again or
   // this is called, after which nothing may be written any more.
   virtual void release() {}
+  // Called every 100 ms while the rank waits for anybody, also for a stream that nothing is asked
+  // of: for what one end has to tell the other now and then.
+  virtual void keep_up() {}
   virtual StreamStats stats() const = 0;
   // Ends both directions; later calls fail. Idempotent.
   virtual void close() = 0;

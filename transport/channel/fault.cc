@@ -33,6 +33,7 @@ class FaultStream : public ByteStream {
   }
   bool arm(bool reads, bool writes) override { return inner_->arm(reads, writes); }
   Expected<bool> ready() override { return inner_->ready(); }
+  void keep_up() override { inner_->keep_up(); }
   StreamStats stats() const override { return inner_->stats(); }
   void close() override { inner_->close(); }
 

@@ -17,9 +17,9 @@ struct RdmaProfile {
   // The entry of the GID table that goes into the address: this one, or -1 = the first IPv4-mapped
   // one ("::ffff:10.0.0.1"), which RoCE makes of an interface's address.
   int gid_index;
-  int mtu;            // of a path, bytes at most
-  int hops;           // limit in the address of a path
-  int requests;       // most that may wait in each queue
+  int mtu;             // of a path, bytes at most
+  int hops;            // limit in the address of a path
+  int requests;        // most that may wait in each queue
   size_t frame_bytes;  // of one message of the transport, the usual largest
   size_t most_frame_bytes;
   // Messages are as long as the next of 4 KiB x 2^k, whatever is in them; else as long as need be.

@@ -1,13 +1,14 @@
 #include "transport/rdma/rdma.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
 
-#include "core/host/ip.h"
 #include "transport/channel/ring.h"
 #include "transport/rdma/rdma_port.h"
 #include "transport/rdma/rdma_stream.h"
@@ -37,9 +38,10 @@ class RankDevices {
     if (!devices) return fail(devices.error());
     RdmaRails rails;
     for (const std::string& device : *devices) {
-      std::shared_ptr<RdmaPort>& port = ports_[device];
+      std::shared_ptr<RdmaPort>& port = ports_[{device, local}];
       if (!port) {
-        Expected<std::shared_ptr<RdmaPort>> opened = RdmaPort::open(verbs_, device, options_);
+        Expected<std::shared_ptr<RdmaPort>> opened =
+            RdmaPort::open(verbs_, device, options_, local);
         if (!opened) return fail(opened.error());
         port = std::move(*opened);
       }
@@ -57,19 +59,30 @@ class RankDevices {
     const auto index = static_cast<size_t>(peer);
     std::vector<std::string> devices = options_.devices;
     if (index < by_rank_.size() && !by_rank_[index].empty()) devices = by_rank_[index];
-    if (devices.empty()) devices = rdma_devices_of(verbs_, {{address_alone(local), -1, ""}});
+    if (devices.empty()) {
+      devices = rdma_devices_of(verbs_, {{local, -1, ""}});
+      // Of soft-RoCE on a card that does RDMA itself, the other end may know nothing.
+      if (devices.size() > 1) devices.resize(1);
+    }
     if (devices.size() > kMostRails) devices.resize(kMostRails);
     if (!devices.empty()) return devices;
-    return fail(verbs_error(fmt::format("no RDMA device has the address {} of this pair",
-                                        address_alone(local)),
-                            0, "rdma.no_gid", "name the device: --rdma-device"));
+    return fail(verbs_error(fmt::format("no RDMA device has the address {} of this pair", local), 0,
+                            "rdma.no_gid", "name the device: --rdma-device"));
   }
 
   const std::shared_ptr<const Verbs> verbs_;
   const RdmaOptions options_;
   const std::vector<std::vector<std::string>> by_rank_;
-  std::map<std::string, std::shared_ptr<RdmaPort>> ports_;
+  // By name, and the address whose GID they take.
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<RdmaPort>> ports_;
 };
+
+// Each pair registers a few MiB.
+bool may_lock_much() {
+  constexpr rlim_t kMuch = rlim_t{256} << 20;
+  rlimit limit{};
+  return ::geteuid() == 0 || ::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur >= kMuch;
+}
 
 TcpUpgrade cannot(const std::string& why) {
   TcpUpgrade upgrade;
@@ -95,9 +108,9 @@ Expected<std::unique_ptr<TransportClaim>> claim_rdma(const ClaimSpec& spec) {
 
 TcpUpgrade rdma_upgrade(const OptionSet& options, const TcpEndpoint& site) {
   const RdmaOptions wanted = rdma_options(options);
-  const bool named = !wanted.devices.empty() ||
-                     std::any_of(site.rdma_devices.begin(), site.rdma_devices.end(),
-                                 [](const auto& devices) { return !devices.empty(); });
+  const bool named =
+      !wanted.devices.empty() || std::any_of(site.rdma_devices.begin(), site.rdma_devices.end(),
+                                             [](const auto& devices) { return !devices.empty(); });
   const bool counted_on = named || options.text("transport") == "rdma";
   if (!counted_on && !may_have_rdma_devices()) return cannot({});
   Expected<std::shared_ptr<const Verbs>> verbs = shared_verbs(wanted.library);
@@ -105,14 +118,17 @@ TcpUpgrade rdma_upgrade(const OptionSet& options, const TcpEndpoint& site) {
   if (rdma_devices(**verbs).empty()) {
     return cannot(counted_on ? (*verbs)->library + " lists no device" : "");
   }
-  if (!counted_on && rdma_devices_of(*verbs, site.addresses).empty()) return cannot({});
+  // Not by itself where the first pairs would use up what may be locked.
+  if (!counted_on && (!may_lock_much() || rdma_devices_of(*verbs, site.addresses).empty())) {
+    return cannot({});
+  }
   const auto arrays = std::make_shared<RdmaArrays>();
   const auto devices = std::make_shared<RankDevices>(std::move(*verbs), wanted, site.rdma_devices);
-  const auto make = [devices, arrays](std::unique_ptr<ByteStream> tcp, int self, int peer, int size,
-                              TcpUpgrade::Stays stays) {
-    const std::string local = tcp->stats().local;
+  const auto make = [devices, arrays, counted_on](std::unique_ptr<ByteStream> tcp, int self,
+                                                  int peer, int size, TcpUpgrade::Stays stays) {
+    const std::string local = address_alone(tcp->stats().local);
     return make_rdma_stream(
-        std::move(tcp), self, peer,
+        std::move(tcp), self, peer, counted_on,
         [devices, peer, size, local] { return devices->rails(peer, size, local); },
         std::move(stays), arrays);
   };

@@ -10,7 +10,9 @@ class RdmaArrays::Registered {
  public:
   explicit Registered(Array array) : array_(std::move(array)) {}
   ~Registered() {
-    for (const Region& one : regions_) one.port->verbs().dereg_mr(one.region);
+    for (const Region& one : regions_) {
+      if (one.region != nullptr) one.port->verbs().dereg_mr(one.region);
+    }
   }
   Registered(const Registered&) = delete;
   Registered& operator=(const Registered&) = delete;
@@ -23,15 +25,20 @@ class RdmaArrays::Registered {
   std::optional<RdmaKeys> keys(const std::shared_ptr<RdmaPort>& port) {
     const auto known = std::find_if(regions_.begin(), regions_.end(),
                                     [&](const Region& one) { return one.port == port; });
-    if (known != regions_.end()) return RdmaKeys{known->region->local_key, known->region->remote_key};
-    VerbsRegion* const region = port->verbs().reg_mr(port->domain(), array_.data, array_.bytes,
-                                                     kLocalWrite | kRemoteRead);
-    if (region == nullptr) return std::nullopt;
+    if (known != regions_.end()) return keys_in(known->region);
+    // Null is kept too: what was refused once is not asked for again.
+    VerbsRegion* const region =
+        port->verbs().reg_mr(port->domain(), array_.data, array_.bytes, kLocalWrite | kRemoteRead);
     regions_.push_back({port, region});
-    return RdmaKeys{region->local_key, region->remote_key};
+    return keys_in(region);
   }
 
  private:
+  static std::optional<RdmaKeys> keys_in(const VerbsRegion* region) {
+    if (region == nullptr) return std::nullopt;
+    return RdmaKeys{region->local_key, region->remote_key};
+  }
+
   struct Region {
     std::shared_ptr<RdmaPort> port;
     VerbsRegion* region;

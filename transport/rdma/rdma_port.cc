@@ -18,12 +18,14 @@
 namespace plumbline {
 namespace {
 
-constexpr int kBytesOfMtuOne = 256;
+constexpr int kBytesOfMtuOne = 256, kInfiniBand = 1;
 
 // The library's list, given back at the end.
 class DeviceList {
  public:
-  explicit DeviceList(const Verbs& verbs) : verbs_(verbs) { list_ = verbs.get_device_list(&count_); }
+  explicit DeviceList(const Verbs& verbs) : verbs_(verbs) {
+    list_ = verbs.get_device_list(&count_);
+  }
   ~DeviceList() {
     if (list_ != nullptr) verbs_.free_device_list(list_);
   }
@@ -54,6 +56,11 @@ std::vector<std::string> devices_in(const std::string& text) {
 
 bool is_empty(const VerbsGid& gid) { return gid == VerbsGid{}; }
 
+Ip ip_of(const VerbsGid& gid) {
+  return is_ipv4_mapped(gid) ? ip_of_bytes(gid.raw.data() + 12, false)
+                             : ip_of_bytes(gid.raw.data(), true);
+}
+
 std::vector<Ip> gids_of(const Verbs& verbs, VerbsDevice* device) {
   std::vector<Ip> all;
   VerbsContext* const context = verbs.open_device(device);
@@ -63,8 +70,7 @@ std::vector<Ip> gids_of(const Verbs& verbs, VerbsDevice* device) {
     for (int i = 0; i < port.gids; ++i) {
       VerbsGid gid;
       if (verbs.query_gid(context, RdmaPort::kNumber, i, &gid) != 0 || is_empty(gid)) continue;
-      all.push_back(is_ipv4_mapped(gid) ? ip_of_bytes(gid.raw.data() + 12, false)
-                                        : ip_of_bytes(gid.raw.data(), true));
+      all.push_back(ip_of(gid));
     }
   }
   verbs.close_device(context);
@@ -152,11 +158,12 @@ std::vector<std::string> rdma_devices_of(const std::shared_ptr<const Verbs>& ver
 
 Expected<std::shared_ptr<RdmaPort>> RdmaPort::open(std::shared_ptr<const Verbs> verbs,
                                                    const std::string& device,
-                                                   const RdmaOptions& options) {
+                                                   const RdmaOptions& options,
+                                                   const std::string& address) {
   std::shared_ptr<RdmaPort> port(new RdmaPort(std::move(verbs), device));
   if (Status taken = port->take(options); !taken) return fail(taken.error());
   if (Status opened = port->find_and_open(); !opened) return fail(opened.error());
-  if (Status looked = port->look(options); !looked) return fail(looked.error());
+  if (Status looked = port->look(options, address); !looked) return fail(looked.error());
   return port;
 }
 
@@ -181,8 +188,7 @@ Status RdmaPort::take(const RdmaOptions& options) {
       options.frame_bytes == 0 ? std::min(profile_->frame_bytes, most) : options.frame_bytes;
   if (frame_bytes_ > most) {
     return refuse_option("rdma_frame_bytes", fmt::to_string(frame_bytes_), device_, *profile_,
-                         fmt::format("its messages have {} at most",
-                                     format_bytes(most)));
+                         fmt::format("its messages have {} at most", format_bytes(most)));
   }
   if (message_bytes(*profile_, frame_bytes_) != frame_bytes_) {
     return refuse_option("rdma_frame_bytes", fmt::to_string(frame_bytes_), device_, *profile_,
@@ -205,7 +211,7 @@ Status RdmaPort::find_and_open() {
                           "rdma.no_device", "names of devices may change when a machine starts"));
 }
 
-Status RdmaPort::look(const RdmaOptions& options) {
+Status RdmaPort::look(const RdmaOptions& options, const std::string& address) {
   if (const int number = verbs_->query_port(context_, kNumber, &port_); number != 0) {
     return fail(verbs_error(fmt::format("ask for port {} of {}", kNumber, device_), number,
                             "rdma.port_down", ""));
@@ -216,7 +222,7 @@ Status RdmaPort::look(const RdmaOptions& options) {
         "rdma.port_down", "is its cable in, and its interface up at both ends?"));
   }
   const int wanted = options.gid_index >= 0 ? options.gid_index : profile_->gid_index;
-  if (Status taken = take_gid(wanted); !taken) return taken;
+  if (Status taken = take_gid(wanted, address); !taken) return taken;
   errno = 0;
   domain_ = verbs_->alloc_pd(context_);
   if (domain_ != nullptr) return {};
@@ -224,16 +230,25 @@ Status RdmaPort::look(const RdmaOptions& options) {
                           "plumbline doctor says what may hold them"));
 }
 
-Status RdmaPort::take_gid(int index) {
+// Of the entries that may be taken the one of the address, and of equal ones that of RoCE v2: Linux
+// lists each address twice, the one that no router and not every card understands first.
+Status RdmaPort::take_gid(int index, const std::string& address) {
+  const std::optional<Ip> own = parse_zoned_ip(address);
+  int best = -1;
   for (int i = 0; i < port_.gids; ++i) {
     VerbsGid gid;
     if (index >= 0 && i != index) continue;
     if (verbs_->query_gid(context_, kNumber, i, &gid) != 0 || is_empty(gid)) continue;
-    if (index < 0 && !is_ipv4_mapped(gid) && port_.link_layer != 1) continue;
+    const bool is_own = own && ip_of(gid) == *own;
+    if (index < 0 && !is_own && !is_ipv4_mapped(gid) && port_.link_layer != kInfiniBand) continue;
+    const bool routable = gid_type(device_, kNumber, i) == "RoCE v2";
+    const int value = (is_own ? 2 : 0) + (routable ? 1 : 0);
+    if (value <= best) continue;
+    best = value;
     gid_ = gid;
     gid_index_ = i;
-    return {};
   }
+  if (best >= 0) return {};
   return fail(verbs_error(index >= 0
                               ? fmt::format("{} has no GID at index {}", device_, index)
                               : fmt::format("{} has no GID made of an IPv4 address", device_),

@@ -29,10 +29,12 @@ RdmaOptions rdma_options(const OptionSet& options);
 class RdmaPort {
  public:
   // kUnsupported with the cause of the step that failed. An option that means nothing on this
-  // provider: kUsage, by name.
+  // provider: kUsage, by name. `address`: of this end of the pair's connection, whose GID is taken
+  // where there is one; may be empty.
   static Expected<std::shared_ptr<RdmaPort>> open(std::shared_ptr<const Verbs> verbs,
                                                   const std::string& device,
-                                                  const RdmaOptions& options);
+                                                  const RdmaOptions& options,
+                                                  const std::string& address = {});
   ~RdmaPort();
   RdmaPort(const RdmaPort&) = delete;
   RdmaPort& operator=(const RdmaPort&) = delete;
@@ -55,8 +57,8 @@ class RdmaPort {
  private:
   RdmaPort(std::shared_ptr<const Verbs> verbs, const std::string& device);
   Status find_and_open();
-  Status look(const RdmaOptions& options);
-  Status take_gid(int index);
+  Status look(const RdmaOptions& options, const std::string& address);
+  Status take_gid(int index, const std::string& address);
   Status take(const RdmaOptions& options);
 
   const std::shared_ptr<const Verbs> verbs_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <thread>
@@ -23,20 +24,33 @@ constexpr uint8_t kTimeout = 14, kRetries = 7, kRnrTimer = 1;
 // Of one queue pair, on the wire: drivers allow 16 and more.
 constexpr uint8_t kReadsAtOnce = 4;
 constexpr int64_t kStopNs = 100 * kMillisecond;
+// More than a packet of every usual path.
+constexpr size_t kHelloBytes = 10'000;
+constexpr unsigned char kHelloByte = 0x5a;
 
 // ibv_wc_status_str(3), in words.
 const char* status_text(int status) {
   switch (status) {
-    case 1: return "a message was longer than its place";
-    case 2: return "the queue pair could not do a request";
-    case 4: return "memory of this end may not be reached";
-    case 5: return "the queue pair was given up";
-    case 9: return "the other end refused the request";
-    case 10: return "memory of the other end may not be reached";
-    case 11: return "the other end could not do a request";
-    case 12: return "no answer, after several tries";
-    case 13: return "the other end had no place for a message";
-    default: return "the request failed";
+    case 1:
+      return "a message was longer than its place";
+    case 2:
+      return "the queue pair could not do a request";
+    case 4:
+      return "memory of this end may not be reached";
+    case 5:
+      return "the queue pair was given up";
+    case 9:
+      return "the other end refused the request";
+    case 10:
+      return "memory of the other end may not be reached";
+    case 11:
+      return "the other end could not do a request";
+    case 12:
+      return "no answer, after several tries";
+    case 13:
+      return "the other end had no place for a message";
+    default:
+      return "the request failed";
   }
 }
 
@@ -58,7 +72,9 @@ Expected<std::unique_ptr<RdmaRail>> RdmaRail::create(std::shared_ptr<RdmaPort> p
 
 RdmaRail::RdmaRail(std::shared_ptr<RdmaPort> port, int requests, std::string peer)
     : port_(std::move(port)),
-      requests_(static_cast<uint32_t>(std::clamp(requests, 4, port_->profile().requests))),
+      // A power of two, so that counts may begin anew at 0.
+      requests_(std::bit_floor(
+          static_cast<uint32_t>(std::clamp(requests, 4, port_->profile().requests)))),
       peer_(std::move(peer)),
       psn_(random_psn()),
       arrived_(requests_) {}
@@ -74,7 +90,9 @@ RdmaRail::~RdmaRail() {
 Status RdmaRail::make() {
   if (Status made = make_queues(); !made) return made;
   const Verbs& verbs = port_->verbs();
-  const size_t bytes = 2 * static_cast<size_t>(requests_) * port_->frame_bytes();
+  const bool reads = port_->qp_type() == kReliable;
+  const size_t bytes =
+      2 * static_cast<size_t>(requests_) * port_->frame_bytes() + (reads ? kBounceBytes : 0);
   Expected<Array> slab = allocate_array(bytes);
   if (!slab) return fail(slab.error());
   slab_ = std::move(*slab);
@@ -90,7 +108,7 @@ Status RdmaRail::make() {
   VerbsQpAttributes start;
   start.state = kQpInit;
   start.port = RdmaPort::kNumber;
-  if (port_->qp_type() == kReliable) start.access = kRemoteRead | kRemoteWrite;
+  if (reads) start.access = kRemoteRead;
   const int mask = kMaskState | kMaskPkey | kMaskPort | kMaskAccess;
   if (const int number = verbs.modify_qp(pair_, &start, mask); number != 0) {
     return fail(verbs_error(fmt::format("bring a queue pair on {} to INIT", port_->device()),
@@ -116,18 +134,28 @@ Status RdmaRail::make_queues() {
   }
   const uint32_t reads = port_->qp_type() == kReliable ? kMostReads : 0;
   errno = 0;
-  queue_ =
-      verbs.create_cq(port_->context(), static_cast<int>(2 * requests_ + reads), nullptr, channel_, 0);
+  queue_ = verbs.create_cq(port_->context(), static_cast<int>(2 * requests_ + reads), nullptr,
+                           channel_, 0);
   if (queue_ == nullptr) {
     return fail(verbs_error(fmt::format("make a completion queue on {}", port_->device()), errno,
                             "rdma.cq_limit", "what else uses the device?"));
   }
+  return make_pair();
+}
+
+Status RdmaRail::make_pair() {
   VerbsQpRequest request;
-  request.send_cq = request.receive_cq = queue_;
-  request.limits = {requests_ + reads, requests_, 1, 1, port_->profile().inline_bytes};
-  request.type = port_->qp_type();
-  errno = 0;
-  pair_ = verbs.create_qp(port_->domain(), &request);
+  // Some providers refuse what others grant less of.
+  for (const unsigned bytes : {port_->profile().inline_bytes, 0u}) {
+    const uint32_t reads = port_->qp_type() == kReliable ? kMostReads : 0;
+    request = {};
+    request.send_cq = request.receive_cq = queue_;
+    request.limits = {requests_ + reads, requests_, 1, 1, bytes};
+    request.type = port_->qp_type();
+    errno = 0;
+    pair_ = port_->verbs().create_qp(port_->domain(), &request);
+    if (pair_ != nullptr || bytes == 0) break;
+  }
   if (pair_ == nullptr) {
     return fail(verbs_error(fmt::format("make a queue pair of the type {} on {}",
                                         qp_type_name(port_->qp_type()), port_->device()),
@@ -176,9 +204,9 @@ Status RdmaRail::connect(const RdmaEnd& peer, int mtu, int requests) {
   mask = kMaskState | kMaskSendPsn;
   if (reliable) mask |= kMaskTimeout | kMaskRetries | kMaskRnrRetries | kMaskReadsOut;
   if (const int number = verbs.modify_qp(pair_, &sends, mask); number != 0) {
-    return fail(verbs_error(fmt::format("make the queue pair on {} ready to send to {}",
-                                        port_->device(), peer_),
-                            number, "rdma.rtr", ""));
+    return fail(verbs_error(
+        fmt::format("make the queue pair on {} ready to send to {}", port_->device(), peer_),
+        number, "rdma.rtr", ""));
   }
   return {};
 }
@@ -218,17 +246,23 @@ Status RdmaRail::tell() {
   return post(kCreditFrame, 0);
 }
 
+Status RdmaRail::say_hello() {
+  const size_t bytes = std::min(most_bytes(), kHelloBytes);
+  std::memset(next_out(), static_cast<int>(kHelloByte), bytes);
+  return post(kHelloFrame, bytes);
+}
+
 void RdmaRail::finish(Deadline patience) {
   bool said = false;
   while (true) {
+    // The other end reads nothing more, and may be gone.
+    if (!poll() || ended_) return;
     if (!said && can_send(0)) {
       if (!post(kLastFrame, 0)) return;
       said = true;
     }
     if ((said && completed_ == sent_) || patience.passed()) return;
-    const Expected<bool> moved = poll();
-    if (!moved) return;
-    if (!*moved) std::this_thread::yield();
+    std::this_thread::yield();
   }
 }
 
@@ -264,22 +298,31 @@ std::optional<uint32_t> RdmaRail::read_ended() {
   return ticket;
 }
 
+std::span<std::byte> RdmaRail::bounce() {
+  return {slot_at(2 * static_cast<size_t>(requests_)), kBounceBytes};
+}
+
 // In the state ERROR a queue pair ends all that is under way, of both ends.
-void RdmaRail::stop_reads() {
+void RdmaRail::stop() {
+  if (pair_ == nullptr) return;
   VerbsQpAttributes stop;
   stop.state = kQpError;
   port_->verbs().modify_qp(pair_, &stop, kMaskState);
   const Deadline patience = Deadline::after_ns(kStopNs);
   std::array<VerbsCompletion, 16> completions;
   while (reads_ > 0 && !patience.passed()) {
-    const int count = port_->context()->poll_cq(queue_, static_cast<int>(completions.size()),
-                                                completions.data());
+    const int count =
+        port_->context()->poll_cq(queue_, static_cast<int>(completions.size()), completions.data());
     if (count < 0) break;
     for (int i = 0; i < count; ++i) {
       if ((completions[static_cast<size_t>(i)].id & kReads) != 0) --reads_;
     }
   }
   reads_ended_.clear();
+  if (reads_ == 0) return;
+  // It does not say that they have ended; without it they have.
+  port_->verbs().destroy_qp(pair_);
+  pair_ = nullptr;
 }
 
 // ---- what comes ----
@@ -294,32 +337,40 @@ Status RdmaRail::post_receive(uint32_t slot) {
   VerbsReceive* bad = nullptr;
   const int number = port_->context()->post_receive(pair_, &request, &bad);
   if (number == 0) return {};
-  return fail(verbs_error(fmt::format("post receive {} of {} on {}", slot + 1, requests_,
-                                      port_->device()),
-                          std::abs(number), "rdma.qp_limit", "what else uses the device?"));
+  return fail(
+      verbs_error(fmt::format("post receive {} of {} on {}", slot + 1, requests_, port_->device()),
+                  std::abs(number), "rdma.qp_limit", "what else uses the device?"));
 }
 
 Expected<bool> RdmaRail::poll() {
-  std::array<VerbsCompletion, 16> completions;
-  const int count = port_->context()->poll_cq(queue_, static_cast<int>(completions.size()),
-                                              completions.data());
-  if (count < 0) return fail(broken("look for completions"));
-  for (int i = 0; i < count; ++i) {
-    if (Status taken = take(completions[static_cast<size_t>(i)]); !taken) {
-      return fail(taken.error());
+  constexpr int kMost = 16;
+  std::array<VerbsCompletion, kMost> completions;
+  bool moved = false;
+  // All of them: who arms the queue is told of later ones only.
+  for (int count = kMost; count == kMost;) {
+    count = port_->context()->poll_cq(queue_, kMost, completions.data());
+    if (count < 0) return fail(broken("look for completions"));
+    for (int i = 0; i < count; ++i) {
+      if (Status taken = take(completions[static_cast<size_t>(i)]); !taken) {
+        return fail(taken.error());
+      }
     }
+    moved = moved || count > 0;
   }
-  return count > 0;
+  return moved;
 }
 
 Status RdmaRail::take(const VerbsCompletion& completion) {
-  const bool receives = (completion.id & kReceives) != 0;
+  const bool receives = (completion.id & kReceives) != 0, reads = (completion.id & kReads) != 0;
+  if (reads) --reads_;
   if (completion.status != 0) {
-    return fail(broken(fmt::format("{}: {} (completion status {})", receives ? "receive" : "send",
+    return fail(broken(fmt::format("{}: {} (completion status {})",
+                                   reads      ? "read"
+                                   : receives ? "receive"
+                                              : "send",
                                    status_text(completion.status), completion.status)));
   }
-  if ((completion.id & kReads) != 0) {
-    --reads_;
+  if (reads) {
     reads_ended_.push_back(static_cast<uint32_t>(completion.id));
     return {};
   }
@@ -339,13 +390,15 @@ Status RdmaRail::take_frame(uint32_t slot, uint32_t length) {
   if (frame.number != received_) {
     Error lost = broken(fmt::format("frame {} came where {} was due: what lies between was lost",
                                     frame.number, received_));
-    lost.hint = "UC sends nothing again: look for errors and drops on the link, or use RC "
-                "(rdma_qp) where the provider has it";
+    lost.hint =
+        "UC sends nothing again: look for errors and drops on the link, or use RC "
+        "(rdma_qp) where the provider has it";
     return fail(lost);
   }
-  const bool known = frame.kind >= kDataFrame && frame.kind <= kLastFrame;
+  const bool known = frame.kind >= kDataFrame && frame.kind <= kHelloFrame;
+  const bool has_bytes = frame.kind == kDataFrame || frame.kind == kHelloFrame;
   if (!known || frame.bytes > length - sizeof frame || frame.credits - acked_ > sent_ - acked_ ||
-      (frame.kind == kDataFrame) != (frame.bytes > 0) || ended_) {
+      has_bytes != (frame.bytes > 0) || ended_ || (frame.kind == kHelloFrame && frame.number > 0)) {
     Error wrong = broken(fmt::format("frame {} says what cannot be", frame.number));
     wrong.code = ErrorCode::kProtocol;
     return fail(wrong);
@@ -357,6 +410,11 @@ Status RdmaRail::take_frame(uint32_t slot, uint32_t length) {
     return {};
   }
   ended_ = frame.kind == kLastFrame;
+  if (frame.kind == kHelloFrame) {
+    const std::byte* const said = slot_at(receive_slot(slot)) + sizeof frame;
+    greeted_ = std::all_of(said, said + frame.bytes,
+                           [](std::byte one) { return one == std::byte{kHelloByte}; });
+  }
   return give_back(slot);
 }
 
@@ -397,11 +455,8 @@ Status RdmaRail::arm() {
 }
 
 Error RdmaRail::broken(const std::string& what) const {
-  return {ErrorCode::kPeerLost,
-          fmt::format("RDMA with {} on {}: {}", peer_, port_->device(), what),
-          0,
-          "does its process live? plumbline doctor looks at the path",
-          "rdma.path"};
+  return {ErrorCode::kPeerLost, fmt::format("RDMA with {} on {}: {}", peer_, port_->device(), what),
+          0, "does its process live? plumbline doctor looks at the path", "rdma.path"};
 }
 
 }  // namespace plumbline

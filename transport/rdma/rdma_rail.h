@@ -42,10 +42,13 @@ struct RdmaFrame {
   uint32_t credits = 0;  // so many frames of the other direction have been used up, ever
   uint32_t kind = 0;     // RdmaFrameKind
 };
-enum RdmaFrameKind : uint32_t { kDataFrame = 0x706c7264, kCreditFrame, kLastFrame };
+enum RdmaFrameKind : uint32_t { kDataFrame = 0x706c7264, kCreditFrame, kLastFrame, kHelloFrame };
 
 class RdmaRail {
  public:
+  static constexpr uint32_t kMostReads = 16;
+  static constexpr size_t kBounceBytes = 256 * 1024;
+
   // With at most `requests` frames under way in each direction; receives are posted, so that a peer
   // may send as soon as it can. kUnsupported with the cause of the step that failed. `peer` is its
   // name in errors: "rank 2 on mini2".
@@ -79,14 +82,22 @@ class RdmaRail {
   bool is_empty() const { return first_ == behind_; }
   const std::shared_ptr<RdmaPort>& port() const { return port_; }
 
+  // Tries the path, once: sends a message of several packets, if there is room for them, and says
+  // whether the other end's has come.
+  Status say_hello();
+  bool was_greeted() const { return greeted_; }
+
+  // RC only: memory that is registered and free for reads to memory that is not; kBounceBytes long.
+  std::span<std::byte> bounce();
+  uint32_t local_key() const { return region_->local_key; }
   // RC only: begins to copy memory of the other end; read_ended() has `ticket` once it is there.
   // false = as many as may be are under way.
   Expected<bool> start_read(uint32_t ticket, uint64_t from, uint32_t remote_key,
                             std::span<std::byte> to, uint32_t local_key);
   // Which ended since the last call, at most one at a time.
   std::optional<uint32_t> read_ended();
-  // Nothing is read or written any more, by any end; all that follows is an error.
-  void stop_reads();
+  // Nothing is read or written any more, by any end; the rail may only be ended then.
+  void stop();
 
   // Frames until now, which UC's ends compare.
   uint32_t sent() const { return sent_; }
@@ -100,7 +111,6 @@ class RdmaRail {
   void finish(Deadline patience);
 
  private:
-  static constexpr uint32_t kMostReads = 16;
   static constexpr uint32_t kKept = 1;  // credits that data leave for a frame of credits
 
   struct Arrived {
@@ -111,6 +121,7 @@ class RdmaRail {
   RdmaRail(std::shared_ptr<RdmaPort> port, int requests, std::string peer);
   Status make();
   Status make_queues();
+  Status make_pair();
   Status post_receive(uint32_t slot);
   Status post(RdmaFrameKind kind, size_t bytes);
   Status take(const VerbsCompletion& completion);
@@ -137,14 +148,14 @@ class RdmaRail {
   Array slab_;  // frames that come, then frames that go
   unsigned inline_bytes_ = 0;
 
-  uint32_t sent_ = 0, completed_ = 0;      // frames of this end
-  uint32_t acked_ = 0;                     // of them the other end has used up
-  uint32_t received_ = 0;                  // of the other end
-  uint32_t used_ = 0, told_ = 0;           // of them are used up; the other end knows of so many
-  std::vector<Arrived> arrived_;           // a ring of frames that wait, from first_ to behind_
+  uint32_t sent_ = 0, completed_ = 0;  // frames of this end
+  uint32_t acked_ = 0;                 // of them the other end has used up
+  uint32_t received_ = 0;              // of the other end
+  uint32_t used_ = 0, told_ = 0;       // of them are used up; the other end knows of so many
+  std::vector<Arrived> arrived_;       // a ring of frames that wait, from first_ to behind_
   uint32_t first_ = 0, behind_ = 0;
   uint32_t at_ = 0;  // bytes consumed of the first
-  bool ended_ = false;
+  bool ended_ = false, greeted_ = false;
   uint32_t reads_ = 0;  // under way
   std::deque<uint32_t> reads_ended_;
 };

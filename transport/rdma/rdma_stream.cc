@@ -26,12 +26,12 @@ constexpr size_t kKeyBytes = 8 + 4;
 
 class RdmaStream : public ByteStream, private PeerMemory {
  public:
-  RdmaStream(std::unique_ptr<ByteStream> tcp, int self, int peer,
+  RdmaStream(std::unique_ptr<ByteStream> tcp, int self, int peer, bool counted_on,
              const std::function<Expected<RdmaRails>()>& make,
              std::function<void(const std::string&)> stays, std::shared_ptr<RdmaArrays> arrays)
       : tcp_(std::move(tcp)),
         peer_(peer),
-        terms_(std::in_place, *tcp_, self, peer, make),
+        terms_(std::in_place, *tcp_, self, peer, counted_on, make),
         stays_(std::move(stays)),
         arrays_(std::move(arrays)) {}
   ~RdmaStream() override { end(); }
@@ -111,9 +111,7 @@ class RdmaStream : public ByteStream, private PeerMemory {
     if (Status told = rail.tell(); !told) fail_with(told.error());
   }
 
-  PeerMemory* peer_memory() override {
-    return up_ && arrays_ && !is_unreliable() ? this : nullptr;
-  }
+  PeerMemory* peer_memory() override { return up_ && arrays_ && !is_unreliable() ? this : nullptr; }
 
   bool add_to(std::vector<pollfd>& poll, bool reads, bool writes) const override {
     if (plain_) return tcp_->add_to(poll, reads, writes);
@@ -133,7 +131,7 @@ class RdmaStream : public ByteStream, private PeerMemory {
   bool arm(bool reads, bool writes) override {
     if (!up_) {
       const Expected<bool> now = ready();
-      return !now || *now;
+      return !now || *now || (terms_ && terms_->is_trying());
     }
     for (const auto& rail : rails_) {
       if (Status armed = rail->arm(); !armed) {
@@ -141,9 +139,9 @@ class RdmaStream : public ByteStream, private PeerMemory {
         return true;
       }
     }
-    look();
+    const bool moved = look();
     compare();
-    return over_or_failed() || (reads && !in().is_empty()) || (writes && out().room());
+    return moved || over_or_failed() || (reads && !in().is_empty()) || (writes && out().room());
   }
 
   StreamStats stats() const override {
@@ -157,6 +155,9 @@ class RdmaStream : public ByteStream, private PeerMemory {
     return stats;
   }
 
+  void keep_up() override {
+    if (up_) compare();
+  }
   void close() override { end(); }
 
  private:
@@ -183,7 +184,8 @@ class RdmaStream : public ByteStream, private PeerMemory {
   }
   Expected<uint64_t> start_read(const MemoryKey& key, uint64_t bytes, uint64_t offset,
                                 std::span<std::byte> to) override {
-    if (key.size != kKeyBytes || offset > bytes || to.size() > bytes - offset) {
+    if (key.size != kKeyBytes || offset > bytes || to.size() > bytes - offset ||
+        to.size() > RdmaRail::kBounceBytes) {
       return fail(ErrorCode::kProtocol,
                   fmt::format("rank {} offers memory in words that are not RDMA's", peer_));
     }
@@ -203,7 +205,7 @@ class RdmaStream : public ByteStream, private PeerMemory {
                                    [&](const Read& one) { return one.ticket == ticket; });
     if (read == reads_.end() || !read->ended) return false;
     if (read->bounces) {
-      std::memcpy(read->to.data(), bounce_.data, read->to.size());
+      std::memcpy(read->to.data(), rails_.front()->bounce().data(), read->to.size());
       bounce_taken_ = false;
     }
     reads_.erase(read);
@@ -211,8 +213,7 @@ class RdmaStream : public ByteStream, private PeerMemory {
   }
   void end_transfers() override {
     reads_.clear();
-    if (closed_ || rails_.empty() || error_) return;
-    rails_.front()->stop_reads();
+    for (const auto& rail : rails_) rail->stop();
     fail_with({ErrorCode::kPeerLost,
                fmt::format("RDMA with rank {}: this rank has given the operation up", peer_), 0,
                "read the first error of the group", ""});
@@ -227,18 +228,8 @@ class RdmaStream : public ByteStream, private PeerMemory {
       std::optional<RdmaKeys> keys = arrays_->keys_of(rail.port(), to);
       if (!keys) {
         if (bounce_taken_) continue;
-        if (bounce_.bytes < to.size()) {
-          Expected<Array> made = arrays_->allocate(to.size());
-          if (!made) return fail(made.error());
-          bounce_ = std::move(*made);
-        }
-        to = {bounce_.data, to.size()};
-        keys = arrays_->keys_of(rail.port(), to);
-        if (!keys) {
-          return fail(verbs_error(fmt::format("register {} bytes on {}", to.size(),
-                                              rail.port()->device()),
-                                  0, "rdma.mr_limit", "set direct_bytes to 0, or use fewer arrays"));
-        }
+        to = rail.bounce().first(to.size());
+        keys = RdmaKeys{rail.local_key(), 0};
         read.bounces = true;
       }
       const Expected<bool> begun =
@@ -295,19 +286,24 @@ class RdmaStream : public ByteStream, private PeerMemory {
     return total;
   }
 
-  // Takes what has come on every rail.
-  void look() {
-    if (error_ || over_) return;
-    bool all_ended = true;
+  // Takes what has come on every rail; true = something has.
+  bool look() {
+    if (error_ || over_) return false;
+    bool all_ended = true, any_moved = false;
     for (const auto& rail : rails_) {
       const Expected<bool> moved = rail->poll();
-      if (!moved) return fail_with(moved.error());
-      if (*moved) short_ns_ = 0;
-      if (Status told = rail->tell(); !told) return fail_with(told.error());
+      const Status told = moved ? rail->tell() : Status();
+      if (!moved || !told) {
+        fail_with(moved ? told.error() : moved.error());
+        return true;
+      }
+      any_moved = any_moved || *moved;
       all_ended = all_ended && rail->ended() && rail->is_empty();
     }
     over_ = all_ended;
+    if (any_moved) short_ns_ = 0;
     if (!reads_.empty()) note_reads();
+    return any_moved;
   }
 
   // What the connection says beside the frames: that the other end is gone, and, of UC, how many it
@@ -367,18 +363,19 @@ class RdmaStream : public ByteStream, private PeerMemory {
     for (size_t i = 0; i < rails_.size() && !less; ++i) {
       where = i;
       less = static_cast<int32_t>(peer_sent_[i] - rails_[i]->received()) > 0;
+      if (!less) peer_sent_[i] = rails_[i]->received();  // counts begin anew some day
     }
     if (!less) short_ns_ = 0;
     if (less && short_ns_ == 0) short_ns_ = now;
     if (short_ns_ == 0 || now - short_ns_ < kLostNs) return;
-    error_ = Error{ErrorCode::kPeerLost,
-                   fmt::format("RDMA with rank {} on {}: it has sent {} frames, and {} came", peer_,
-                               rails_[where]->port()->device(), peer_sent_[where],
-                               rails_[where]->received()),
-                   0,
-                   "UC sends nothing again: look for errors and drops on the link, or use RC "
-                   "(rdma_qp) where the provider has it",
-                   "rdma.path"};
+    error_ = Error{
+        ErrorCode::kPeerLost,
+        fmt::format("RDMA with rank {} on {}: it has sent {} frames, and {} came", peer_,
+                    rails_[where]->port()->device(), peer_sent_[where], rails_[where]->received()),
+        0,
+        "UC sends nothing again: look for errors and drops on the link, or use RC "
+        "(rdma_qp) where the provider has it",
+        "rdma.path"};
   }
 
   void fail_with(Error error) {
@@ -407,11 +404,11 @@ class RdmaStream : public ByteStream, private PeerMemory {
     closed_ = true;
     terms_.reset();
     const Deadline patience = Deadline::after_ms(kFinishMs);
+    if (up_ && !error_) static_cast<void>(hear());  // is anybody there to tell?
     for (const auto& rail : rails_) {
       if (!error_ && !gone_) rail->finish(patience);
     }
     reads_.clear();
-    bounce_ = {};
     rails_.clear();
     up_ = false;
     tcp_->close();
@@ -430,7 +427,6 @@ class RdmaStream : public ByteStream, private PeerMemory {
   const std::shared_ptr<RdmaArrays> arrays_;       // of this rank; may be null
   std::vector<Read> reads_;
   uint32_t next_ticket_ = 0;
-  Array bounce_;
   bool bounce_taken_ = false;
   RdmaRails rails_;
   uint64_t frames_out_ = 0, frames_in_ = 0;  // with data, over all rails in turn
@@ -452,11 +448,12 @@ class RdmaStream : public ByteStream, private PeerMemory {
 }  // namespace
 
 std::unique_ptr<ByteStream> make_rdma_stream(std::unique_ptr<ByteStream> tcp, int self, int peer,
+                                             bool counted_on,
                                              const std::function<Expected<RdmaRails>()>& make,
                                              std::function<void(const std::string&)> stays,
                                              std::shared_ptr<RdmaArrays> arrays) {
-  return std::make_unique<RdmaStream>(std::move(tcp), self, peer, make, std::move(stays),
-                                      std::move(arrays));
+  return std::make_unique<RdmaStream>(std::move(tcp), self, peer, counted_on, make,
+                                      std::move(stays), std::move(arrays));
 }
 
 }  // namespace plumbline

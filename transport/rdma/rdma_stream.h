@@ -15,8 +15,10 @@
 namespace plumbline {
 
 // The end of rank `self` of the connection `tcp`. Makes its rails at once, by `make`; the rest is
-// as of make_shm_stream (transport/shm/shm.h). On RC the other end may read out of `arrays`.
+// as of make_shm_stream (transport/shm/shm.h). `counted_on`: somebody has asked for RDMA. On RC the
+// other end may read out of `arrays`.
 std::unique_ptr<ByteStream> make_rdma_stream(std::unique_ptr<ByteStream> tcp, int self, int peer,
+                                             bool counted_on,
                                              const std::function<Expected<RdmaRails>()>& make,
                                              std::function<void(const std::string&)> stays,
                                              std::shared_ptr<RdmaArrays> arrays = nullptr);

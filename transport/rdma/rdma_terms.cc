@@ -12,6 +12,8 @@ namespace {
 
 constexpr uint32_t kRdmaOfferMagic = 0x706c7262;  // "plrb"
 constexpr int kMostRequests = 1024, kLargestMtu = 5;
+// For a message to arrive, and as long as RC tries.
+constexpr int64_t kGreetMs = 3000, kLookNs = kMillisecond;
 constexpr uint64_t kLeastFrame = 4096, kMostFrame = 1 << 20;
 constexpr uint32_t kMostNumber = 0xffffff;  // of queue pairs and packets
 constexpr const char* kElse = "use --transport auto, which takes TCP then, or --transport tcp";
@@ -39,6 +41,7 @@ std::vector<std::byte> encode_rdma_offer(const RdmaOffer& offer) {
   out.u64(offer.frame_bytes);
   out.u16(static_cast<uint16_t>(offer.requests));
   out.u8(static_cast<uint8_t>(offer.mtu));
+  out.u8(offer.counted_on ? 1 : 0);
   out.u8(static_cast<uint8_t>(offer.ends.size()));
   for (const RdmaEnd& end : offer.ends) {
     out.bytes(std::as_bytes(std::span(end.gid.raw)));
@@ -60,6 +63,7 @@ std::optional<RdmaOffer> decode_rdma_offer(std::span<const std::byte> bytes) {
   offer.frame_bytes = in.u64();
   offer.requests = in.u16();
   offer.mtu = in.u8();
+  offer.counted_on = in.u8() != 0;
   const size_t ends = in.u8();
   if (ends > kMostRails) return std::nullopt;
   for (size_t i = 0; i < ends; ++i) {
@@ -78,9 +82,9 @@ std::optional<RdmaOffer> decode_rdma_offer(std::span<const std::byte> bytes) {
   return offer;
 }
 
-RdmaTerms::RdmaTerms(ByteStream& tcp, int self, int peer,
+RdmaTerms::RdmaTerms(ByteStream& tcp, int self, int peer, bool counted_on,
                      const std::function<Expected<RdmaRails>()>& make)
-    : talk_(tcp), self_(self), peer_(peer) {
+    : talk_(tcp), self_(self), peer_(peer), counted_on_(counted_on) {
   Expected<RdmaRails> rails = make();
   if (rails) {
     rails_ = std::move(*rails);
@@ -94,6 +98,7 @@ RdmaTerms::RdmaTerms(ByteStream& tcp, int self, int peer,
 RdmaOffer RdmaTerms::own_offer() const {
   RdmaOffer offer;
   offer.refusal = reason_;
+  offer.counted_on = counted_on_;
   if (rails_.empty()) return offer;
   offer.qp_type = rails_.front()->port()->qp_type();
   offer.frame_bytes = rails_.front()->port()->frame_bytes();
@@ -105,6 +110,10 @@ RdmaOffer RdmaTerms::own_offer() const {
 
 Expected<bool> RdmaTerms::step() {
   while (true) {
+    if (trying_) {
+      if (Status looked = look_for_greetings(); !looked) return fail(looked.error());
+      if (trying_) return false;
+    }
     const Expected<bool> moved = talk_.step();
     if (!moved) return fail(moved.error());
     if (!*moved) return false;
@@ -114,7 +123,10 @@ Expected<bool> RdmaTerms::step() {
 }
 
 Status RdmaTerms::hear() {
-  return std::exchange(awaits_, Awaits::kNothing) == Awaits::kOffer ? hear_offer() : hear_answer();
+  const Awaits heard = std::exchange(awaits_, Awaits::kNothing);
+  if (heard == Awaits::kOffer) return hear_offer();
+  if (Status answered = hear_answer(); !answered) return answered;
+  return heard == Awaits::kAnswer && !cannot_ ? greet() : Status();
 }
 
 Status RdmaTerms::hear_offer() {
@@ -131,20 +143,76 @@ Status RdmaTerms::hear_offer() {
   }
   // Ends of one job that are not alike are a fault of its setup, whatever it may fall back to.
   if (const std::string what = differs(*theirs); !what.empty()) {
-    return fail_about({self_, peer_}, ErrorCode::kConfig,
-                      fmt::format("rank {} and rank {} cannot use RDMA together: {}", self_, peer_,
-                                  what),
-                      "give both hosts the same system and the same devices, or run over "
-                      "--transport tcp");
+    if (!counted_on_ && !theirs->counted_on) {
+      refuse(what, {ErrorCode::kUnsupported, what, 0, "", ""});
+      return {};
+    }
+    return fail_about(
+        {self_, peer_}, ErrorCode::kConfig,
+        fmt::format("rank {} and rank {} cannot use RDMA together: {}", self_, peer_, what),
+        "give both hosts the same system and the same devices, or run over "
+        "--transport tcp");
   }
+  const Status connected = connect(*theirs);
+  answer(connected ? std::nullopt : std::optional(connected.error()), Awaits::kAnswer);
+  return {};
+}
+
+void RdmaTerms::answer(const std::optional<Error>& error, Awaits next) {
   std::string reason;
-  if (Status connected = connect(*theirs); !connected) {
-    reason = printable(short_reason(connected.error()), kPairReasonBytes);
-    refuse(reason, connected.error());
+  if (error) {
+    reason = printable(short_reason(*error), kPairReasonBytes);
+    refuse(reason, *error);
   }
   talk_.say(encode_pair_answer(reason));
   talk_.await(kPairAnswerBytes);
-  awaits_ = Awaits::kAnswer;
+  awaits_ = next;
+}
+
+// Both ends are ready, as far as their own devices know.
+Status RdmaTerms::greet() {
+  for (const auto& rail : rails_) {
+    if (const Status said = rail->say_hello(); !said) {
+      answer(said.error(), Awaits::kVerdict);
+      return {};
+    }
+  }
+  trying_ = true;
+  patience_ = Deadline::after_ms(kGreetMs);
+  return {};
+}
+
+Status RdmaTerms::look_for_greetings() {
+  const Deadline look = Deadline::after_ns(kLookNs);
+  do {
+    bool all = true;
+    for (const auto& rail : rails_) {
+      const Expected<bool> moved = rail->poll();
+      if (!moved) {
+        trying_ = false;
+        answer(moved.error(), Awaits::kVerdict);
+        return {};
+      }
+      all = all && rail->was_greeted();
+    }
+    if (all) {
+      trying_ = false;
+      answer(std::nullopt, Awaits::kVerdict);
+      return {};
+    }
+  } while (!look.passed());
+  if (!patience_.passed()) return {};
+  trying_ = false;
+  const auto silent = std::find_if(rails_.begin(), rails_.end(),
+                                   [](const auto& rail) { return !rail->was_greeted(); });
+  answer(Error{ErrorCode::kUnsupported,
+               fmt::format("the queue pair on {} is ready, but nothing that rank {} sends arrives",
+                           (*silent)->port()->device(), peer_),
+               0,
+               "right cable for this device? Is UDP port 4791 (RoCE) open, the MTU the same at "
+               "both ends, the GID of the right network (rdma_gid_index)?",
+               "rdma.path"},
+         Awaits::kVerdict);
   return {};
 }
 

@@ -53,8 +53,11 @@ Expected<Verbs> load_verbs(const std::vector<std::string>& names);
 std::vector<std::string> verbs_library_names();
 // Most bytes of one message that the system's own provider takes; 0 = as its profile says.
 size_t most_message_of_system();
-// Cheaper than loading the library: false = the system has no device of RDMA.
+// Cheaper than loading the library, and safer: false = the system lists no device of RDMA, or has
+// no list but the library's (macOS).
 bool may_have_rdma_devices();
+// "RoCE v2" of an entry of a GID table; empty where the system does not tell.
+std::string gid_type(const std::string& device, int port, int index);
 // Whether this program can load libraries: one that was linked statically cannot.
 bool loads_libraries();
 

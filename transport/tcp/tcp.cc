@@ -170,9 +170,7 @@ Expected<std::vector<PeerPaths>> all_paths(const std::vector<TcpEndpoint>& endpo
     paths.candidates = std::move(*pairs);
     paths.cables = cable_pairs(mine, peer);
     const bool upgraded = upgrades[static_cast<size_t>(peer.rank)] != nullptr;
-    paths.streams = upgraded      ? 1
-                    : streams > 0 ? streams
-                                  : std::max<size_t>(paths.cables.size(), 1);
+    paths.streams = upgraded ? 1 : streams > 0 ? streams : std::max<size_t>(paths.cables.size(), 1);
     if (progress && !upgraded) {
       paths.bulk_streams = 2 * paths.streams;
       paths.streams += paths.bulk_streams;

@@ -68,8 +68,9 @@ Status check_every_pair(const std::vector<TcpUpgrade>& upgrades,
           {one.rank, other.rank}, ErrorCode::kUnsupported,
           fmt::format("transport {}: rank {} on {} and rank {} on {} {}", must->name, one.rank,
                       one.host, other.rank, other.host,
-                      reason.empty() ? "are on different machines, or in different namespaces of one"
-                                     : "cannot use it: " + reason),
+                      reason.empty()
+                          ? "are on different machines, or in different namespaces of one"
+                          : "cannot use it: " + reason),
           "--transport auto uses it where it can and TCP elsewhere; --transport tcp does "
           "not use it");
     }

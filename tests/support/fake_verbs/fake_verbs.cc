@@ -12,6 +12,8 @@
 //   most STEP COUNT      the next one fails with errno 16 (qp) or 12: of pd, cq, qp, mr
 //   fail STEP ERRNO      of list, open, port, gid, pd, cq, qp, mr, modify, init, rtr, rts: a null
 //                        pointer where a pointer is due, and the errno, which may be 0
+//   deaf                 queue pairs become ready, and nothing arrives
+//   inline BYTES         queue pairs whose requests are to carry more fail with errno 22
 //   posts COUNT          one receive more in a queue fails with errno 12
 //   lose COUNT           of UC's messages, each COUNTth does not arrive
 //   hang STEP            it never returns
@@ -169,6 +171,10 @@ VerbsQueuePair* ibv_create_qp(VerbsDomain* domain, VerbsQpRequest* request) {
     errno = kNotSupportedOnDarwin;
     return nullptr;
   }
+  if (request->limits.inline_bytes > static_cast<uint32_t>(settings()->inline_bytes)) {
+    errno = EINVAL;
+    return nullptr;
+  }
   if (!may_make("qp")) return nullptr;
   auto* pair = new fake::QueuePair(*request);
   pair->context = domain->context;
@@ -179,6 +185,10 @@ int ibv_destroy_qp(VerbsQueuePair* qp) {
   return give_back("qp", static_cast<fake::QueuePair*>(qp));
 }
 int ibv_modify_qp(VerbsQueuePair* qp, VerbsQpAttributes* attributes, int mask) {
+  if (attributes->state == kQpError) {
+    static_cast<fake::QueuePair*>(qp)->stop();
+    return 0;
+  }
   const char* const step = attributes->state == kQpInit       ? "init"
                            : attributes->state == kQpReceives ? "rtr"
                                                               : "rts";
@@ -188,15 +198,19 @@ int ibv_modify_qp(VerbsQueuePair* qp, VerbsQpAttributes* attributes, int mask) {
   if (attributes->state != kQpReceives || (mask & kMaskPeerQp) == 0) return 0;
   return static_cast<fake::QueuePair*>(qp)->connect_to(attributes->peer_qp);
 }
-VerbsRegion* ibv_reg_mr(VerbsDomain* domain, void* address, size_t bytes, int) {
+VerbsRegion* ibv_reg_mr(VerbsDomain* domain, void* address, size_t bytes, int access) {
   auto* region = make<VerbsRegion>("mr");
   if (region == nullptr) return nullptr;
   region->domain = domain;
   region->address = address;
   region->length = bytes;
+  region->remote_key = region->local_key = fake::add_region(address, bytes, access);
   return region;
 }
-int ibv_dereg_mr(VerbsRegion* region) { return give_back("mr", region); }
+int ibv_dereg_mr(VerbsRegion* region) {
+  fake::remove_region(region->local_key);
+  return give_back("mr", region);
+}
 
 }  // extern "C"
 }  // namespace plumbline

@@ -12,6 +12,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <random>
 
 #include "tests/support/fake_verbs/settings.h"
@@ -19,29 +21,53 @@
 namespace plumbline::fake {
 namespace {
 
-constexpr int kTooLong = 1, kNoAccess = 10, kNoAnswer = 12;  // of completions
+constexpr int kTooLong = 1, kFlushed = 5, kNoAccess = 10, kNoAnswer = 12;  // of completions
 constexpr int kLookMs = 50;
 
 // An abstract name, which goes with its socket.
 sockaddr_un name_of(uint32_t number, socklen_t& length) {
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
-  const int written = std::snprintf(name.sun_path + 1, sizeof name.sun_path - 1,
-                                    "plumbline-fake-verbs-%u-%u", static_cast<unsigned>(getuid()),
-                                    number);
-  length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 +
-                                  static_cast<size_t>(written));
+  const int written =
+      std::snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "plumbline-fake-verbs-%u-%u",
+                    static_cast<unsigned>(getuid()), number);
+  length =
+      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<size_t>(written));
   return name;
 }
 
-std::atomic<unsigned> messages{0};
+struct Registered {
+  uint64_t address, bytes;
+  int access;
+};
+std::mutex regions_mutex;
+std::map<uint32_t, Registered> regions;
+uint32_t next_key = 1000;
 
 bool is_lost() {
-  const int every = settings()->lose;
-  return every > 0 && ++messages % static_cast<unsigned>(every) == 0;
+  const auto now = settings();
+  return now->lose > 0 && ++now->messages % now->lose == 0;
 }
 
 }  // namespace
+
+uint32_t add_region(void* address, size_t bytes, int access) {
+  const std::lock_guard lock(regions_mutex);
+  regions[next_key] = {reinterpret_cast<uintptr_t>(address), bytes, access};
+  return next_key++;
+}
+void remove_region(uint32_t key) {
+  const std::lock_guard lock(regions_mutex);
+  regions.erase(key);
+}
+bool may_use(uint32_t key, uint64_t address, uint32_t bytes, int access) {
+  const std::lock_guard lock(regions_mutex);
+  const auto found = regions.find(key);
+  if (found == regions.end()) return false;
+  const Registered& region = found->second;
+  return (region.access & access) == access && address >= region.address && bytes <= region.bytes &&
+         address - region.address <= region.bytes - bytes;
+}
 
 Channel::Channel(VerbsContext* of) {
   context = of;
@@ -100,8 +126,7 @@ QueuePair::QueuePair(const VerbsQpRequest& request) {
     const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     socklen_t length = 0;
     const sockaddr_un name = name_of(number, length);
-    if (::bind(fd, reinterpret_cast<const sockaddr*>(&name), length) == 0 &&
-        ::listen(fd, 1) == 0) {
+    if (::bind(fd, reinterpret_cast<const sockaddr*>(&name), length) == 0 && ::listen(fd, 1) == 0) {
       listener_ = fd;
     } else {
       ::close(fd);
@@ -148,7 +173,13 @@ int QueuePair::post(const VerbsSend& send) {
     const auto* from = reinterpret_cast<const std::byte*>(one.piece.address);
     one.copy.assign(from, from + one.piece.length);
   }
+  const bool own = one.copy.empty() || one.request.opcode == kRdmaRead;
+  if (own &&
+      !may_use(one.piece.local_key, one.piece.address, one.piece.length, reads ? kLocalWrite : 0)) {
+    return EFAULT;
+  }
   const std::lock_guard lock(mutex_);
+  if (stopped_) return EINVAL;
   sending_.push_back(std::move(one));
   changed_.notify_all();
   return 0;
@@ -158,10 +189,28 @@ int QueuePair::post(const VerbsReceive& receive) {
   const std::lock_guard lock(mutex_);
   const int most = settings()->posts;
   if (most > 0 && static_cast<int>(places_.size()) >= most) return ENOMEM;
+  const VerbsPiece& piece = *receive.pieces;
+  if (!may_use(piece.local_key, piece.address, piece.length, kLocalWrite)) return EFAULT;
   places_.push_back(receive);
   place_pieces_.push_back(*receive.pieces);
   changed_.notify_all();
   return 0;
+}
+
+void QueuePair::stop() {
+  std::deque<Sending> flushed;
+  std::deque<VerbsReceive> places;
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    flushed.swap(sending_);
+    places.swap(places_);
+    place_pieces_.clear();
+  }
+  for (const Sending& one : flushed) complete(false, one.request.id, kFlushed, 0);
+  for (const VerbsReceive& one : places) complete(true, one.id, kFlushed, 0);
+  if (out_ >= 0) ::shutdown(out_, SHUT_RDWR);
+  if (const int in = in_; in >= 0) ::shutdown(in, SHUT_RDWR);
 }
 
 void QueuePair::complete(bool receives, uint64_t id, int status, uint32_t bytes) {
@@ -186,11 +235,11 @@ void QueuePair::write_all() {
       continue;
     }
     const Header header{one.piece.length, one.request.immediate};
-    const void* const bytes = one.copy.empty()
-                                  ? reinterpret_cast<const void*>(one.piece.address)
-                                  : static_cast<const void*>(one.copy.data());
+    const void* const bytes = one.copy.empty() ? reinterpret_cast<const void*>(one.piece.address)
+                                               : static_cast<const void*>(one.copy.data());
     bool there = true;
-    if (type != kUnreliable || !is_lost()) {
+    const bool lost = settings()->deaf || (type == kUnreliable && is_lost());
+    if (!lost) {
       there = send_fully(&header, sizeof header) && send_fully(bytes, one.piece.length);
     }
     if (ending_) return;
@@ -205,6 +254,11 @@ bool QueuePair::read_memory(const VerbsSend& request, const VerbsPiece& piece) c
   pollfd entry{out_, POLLOUT, 0};
   if (::getsockopt(out_, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 ||
       ::poll(&entry, 1, 0) < 0 || (entry.revents & (POLLHUP | POLLERR)) != 0) {
+    return false;
+  }
+  // Of another process nobody here knows the regions.
+  if (peer.pid == ::getpid() &&
+      !may_use(request.remote_key, request.remote_address, piece.length, kRemoteRead)) {
     return false;
   }
   const iovec to{reinterpret_cast<void*>(piece.address), piece.length};

@@ -14,6 +14,11 @@
 
 namespace plumbline::fake {
 
+// Regions of this process, by key. A card looks at the key, the place and the rights.
+uint32_t add_region(void* address, size_t bytes, int access);
+void remove_region(uint32_t key);
+bool may_use(uint32_t key, uint64_t address, uint32_t bytes, int access);
+
 struct Channel : VerbsChannel {
   explicit Channel(VerbsContext* of);
   ~Channel();
@@ -44,6 +49,8 @@ struct QueuePair : VerbsQueuePair {
   bool bound() const { return listener_ >= 0; }
   // To a queue pair that may be gone: then nothing arrives.
   int connect_to(uint32_t peer);
+  // The state ERROR: what is under way ends as flushed, and nothing more is taken.
+  void stop();
   int post(const VerbsSend& send);
   int post(const VerbsReceive& receive);
 
@@ -66,7 +73,7 @@ struct QueuePair : VerbsQueuePair {
   void complete(bool receives, uint64_t id, int status, uint32_t bytes);
 
   int listener_ = -1, out_ = -1;
-  bool connected_ = false;
+  bool connected_ = false, stopped_ = false;
   std::atomic<int> in_{-1};
   std::atomic<bool> ending_{false};
   std::mutex mutex_;

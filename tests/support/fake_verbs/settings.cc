@@ -35,6 +35,8 @@ void take(Settings& out, const std::string& line) {
   }
   if (what == "late") out.late = std::atoi(first.c_str());
   if (what == "lose") out.lose = std::atoi(first.c_str());
+  if (what == "inline") out.inline_bytes = std::atoi(first.c_str());
+  if (what == "deaf") out.deaf = true;
   if (what == "posts") out.posts = std::atoi(first.c_str());
   if (what == "rc") out.rc_refused = true;
   if (what == "most") out.most[first] = std::atoi(second.c_str());

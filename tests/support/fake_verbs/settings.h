@@ -1,6 +1,7 @@
 // What the file named by the variable FAKE_VERBS says; fake_verbs.cc lists it.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,7 +19,9 @@ namespace fake {
 
 struct Settings {
   std::vector<std::shared_ptr<VerbsDevice>> devices;
-  int port = kPortActive, gids = 4, late = 0, lose = 0, posts = 0;
+  int port = kPortActive, gids = 4, late = 0, lose = 0, posts = 0, inline_bytes = 1 << 20;
+  bool deaf = false;
+  mutable std::atomic<int> messages{0};  // of UC, since these were read
   std::map<int, VerbsGid> gid;
   bool rc_refused = false;
   std::map<std::string, int> most, fails;
