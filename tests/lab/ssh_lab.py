@@ -120,7 +120,7 @@ class SshCluster:
         lines = []
         for host in self.hosts:
             lines += ["Host " + host["name"], "  HostName " + host["control"], "  IdentityFile %s" % (self.folder / "client")]
-        lines += ["Host keyless", "  HostName " + self.hosts[1]["control"]]  # the second host, without a key that it accepts
+        lines += ["Host keyless", "  HostName " + self.hosts[:2][-1]["control"]]  # the second host, without a key that it accepts
         lines += ["Host *", "  Port %d" % SSH_PORT, "  User root", "  IdentitiesOnly yes",
                   "  UserKnownHostsFile %s" % known, "  GlobalKnownHostsFile /dev/null", "  StrictHostKeyChecking yes",
                   "  KexAlgorithms curve25519-sha256", ""]
