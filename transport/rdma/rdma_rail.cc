@@ -335,6 +335,7 @@ Status RdmaRail::post_receive(uint32_t slot) {
   request.pieces = &piece;
   request.piece_count = 1;
   VerbsReceive* bad = nullptr;
+  if (pair_ == nullptr) return fail(broken("post a receive after the end"));
   const int number = port_->context()->post_receive(pair_, &request, &bad);
   if (number == 0) return {};
   return fail(

@@ -184,6 +184,7 @@ class RdmaStream : public ByteStream, private PeerMemory {
   }
   Expected<uint64_t> start_read(const MemoryKey& key, uint64_t bytes, uint64_t offset,
                                 std::span<std::byte> to) override {
+    if (error_) return fail(*error_);  // its rails may be stopped
     if (key.size != kKeyBytes || offset > bytes || to.size() > bytes - offset ||
         to.size() > RdmaRail::kBounceBytes) {
       return fail(ErrorCode::kProtocol,
