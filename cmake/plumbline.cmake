@@ -245,13 +245,13 @@ function(plumbline_library target folder sources alone deps libs)
   set_property(GLOBAL APPEND PROPERTY PLUMBLINE_LIBRARIES ${target})
 endfunction()
 
-# plumbline_test(FOLDER [BELOW folder...] [SOURCES file...] [LIBS target...] [LABEL name]) makes the binary tests_FOLDER
+# plumbline_test(FOLDER [BELOW folder...] [SOURCES file...] [LIBS target...] [LABEL name] [ALONE tests]) makes the binary tests_FOLDER
 # from all .cc files beside it, those of the folders BELOW, and further SOURCES, links the folder's library and registers
 # each of its tests with ctest. ctest label = FOLDER, or LABEL (process = starts whole programs). A test that skips
-# itself (GTEST_SKIP) is counted as skipped, with its reason. Under a sanitizer a binary is a few tests, shards of
+# itself (GTEST_SKIP) is counted as skipped, with its reason. ALONE, a pattern of GoogleTest, run while no others do. Under a sanitizer a binary is a few tests, shards of
 # GoogleTest, instead.
 function(plumbline_test folder)
-  cmake_parse_arguments(arg "" "LABEL" "BELOW;SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(arg "" "LABEL;ALONE" "BELOW;SOURCES;LIBS" ${ARGN})
   if(NOT arg_LABEL)
     set(arg_LABEL ${folder})
   endif()
@@ -284,6 +284,12 @@ function(plumbline_test folder)
     endforeach()
     return()
   endif()
-  gtest_discover_tests(tests_${folder} TEST_PREFIX ${folder}. DISCOVERY_MODE PRE_TEST
+  set(others "*")
+  if(arg_ALONE)
+    set(others "*-${arg_ALONE}")
+    gtest_discover_tests(tests_${folder} TEST_PREFIX ${folder}. DISCOVERY_MODE PRE_TEST TEST_FILTER "${arg_ALONE}"
+                         TEST_LIST tests_${folder}_alone PROPERTIES LABELS ${arg_LABEL} TIMEOUT 300 PROCESSORS 4)
+  endif()
+  gtest_discover_tests(tests_${folder} TEST_PREFIX ${folder}. DISCOVERY_MODE PRE_TEST TEST_FILTER "${others}"
                        PROPERTIES LABELS ${arg_LABEL} TIMEOUT 300)
 endfunction()

@@ -29,8 +29,8 @@ std::string spell_bytes(uint64_t bytes) {
 }
 
 std::string spell_limit(const OptionRow& row, double limit) {
-  const auto whole = static_cast<uint64_t>(limit);
-  return row.type == OptionType::kBytes ? spell_bytes(whole) : std::to_string(whole);
+  if (row.type == OptionType::kBytes) return spell_bytes(static_cast<uint64_t>(limit));
+  return std::to_string(static_cast<int64_t>(limit));
 }
 
 // What a value of this row must look like.

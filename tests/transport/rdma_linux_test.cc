@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "tests/transport/rdma_world.h"
 
@@ -251,6 +252,37 @@ TEST_F(Rdma, ALossIsSeenWhereTheSenderWaitsForAnotherRank) {
   });
   EXPECT_THAT(said[0] + said[1] + said[2], HasSubstr("UC sends nothing again"));
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+}
+
+// A rank that was stopped, or that waited for others, has not looked; that is no loss.
+TEST_F(Rdma, WhoHasNotLookedMissesNothing) {
+  use(kMac);
+  auto [first, second] = test::connected_streams();
+  auto a = make_rdma_stream(std::move(first), 0, 1, true, rails_on("rdma_en1"), nullptr);
+  auto b = make_rdma_stream(std::move(second), 1, 0, true, rails_on("rdma_en1"), nullptr);
+  const Deadline deadline = Deadline::after_ms(5000);
+  for (bool both = false; !both && !deadline.passed();) {
+    const Expected<bool> one = a->ready(), other = b->ready();
+    ASSERT_TRUE(one && other);
+    both = *one && *other;
+  }
+  std::byte token{7};
+  const iovec out{&token, 1};
+  ASSERT_EQ(a->write_some({&out, 1}).value_or(0), 1u);
+  const auto pause = [](int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); };
+  pause(150);
+  a->keep_up();  // says that it has sent
+  pause(50);
+  for (int look = 0; look < 3; ++look) {
+    b->keep_up();
+    pause(700);
+  }
+  std::byte got{0};
+  const iovec in{&got, 1};
+  const Expected<size_t> read = b->read_some({&in, 1});
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(*read, 1u);
+  EXPECT_EQ(got, token);
 }
 
 // UC sends nothing again: an error in time, at the end that misses something.

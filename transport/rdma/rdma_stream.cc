@@ -17,8 +17,11 @@ namespace {
 // For what was sent to leave, at the end.
 constexpr int64_t kFinishMs = 250;
 // How often the ends of UC compare what was sent and what came, while nothing comes, and for how
-// long less may have come.
+// long less may have come; of the time between two looks, only so much counts as kCompareNs, since
+// who was not on a processor has not looked.
 constexpr int64_t kCompareNs = 100 * kMillisecond, kLostNs = 500 * kMillisecond;
+// Frames may come behind the end of the connection, by another way.
+constexpr int64_t kBehindNs = 200 * kMillisecond;
 // Between two looks at the clock while nothing comes.
 constexpr unsigned kIdleLooks = 256;
 // Address and key of exposed memory.
@@ -302,7 +305,7 @@ class RdmaStream : public ByteStream, private PeerMemory {
       all_ended = all_ended && rail->ended() && rail->is_empty();
     }
     over_ = all_ended;
-    if (any_moved) short_ns_ = 0;
+    if (any_moved) less_ns_ = 0;
     if (!reads_.empty()) note_reads();
     return any_moved;
   }
@@ -318,8 +321,7 @@ class RdmaStream : public ByteStream, private PeerMemory {
       look();  // what came before the end
       if (!in().is_empty() || over_) return;
       if (gone_ns_ == 0) gone_ns_ = now;
-      // Frames may still be behind the end of the connection, by another way.
-      if (now - gone_ns_ > 20 * kMillisecond && !error_) error_ = gone_;
+      if (now - gone_ns_ > kBehindNs && !error_) error_ = gone_;
       return;
     }
     if (unreliable) find_lost(now);
@@ -358,25 +360,29 @@ class RdmaStream : public ByteStream, private PeerMemory {
     }
     return false;
   }
-  void find_lost(int64_t now) {
-    bool less = false;
-    size_t where = 0;
-    for (size_t i = 0; i < rails_.size() && !less; ++i) {
-      where = i;
-      less = static_cast<int32_t>(peer_sent_[i] - rails_[i]->received()) > 0;
-      if (!less) peer_sent_[i] = rails_[i]->received();  // counts begin anew some day
+  // The rail on which less has come than was sent.
+  std::optional<size_t> less_came() {
+    for (size_t i = 0; i < rails_.size(); ++i) {
+      if (static_cast<int32_t>(peer_sent_[i] - rails_[i]->received()) > 0) return i;
+      peer_sent_[i] = rails_[i]->received();  // counts begin anew some day
     }
-    if (!less) short_ns_ = 0;
-    if (less && short_ns_ == 0) short_ns_ = now;
-    if (short_ns_ == 0 || now - short_ns_ < kLostNs) return;
-    error_ = Error{
-        ErrorCode::kPeerLost,
-        fmt::format("RDMA with rank {} on {}: it has sent {} frames, and {} came", peer_,
-                    rails_[where]->port()->device(), peer_sent_[where], rails_[where]->received()),
-        0,
-        "UC sends nothing again: look for errors and drops on the link, or use RC "
-        "(rdma_qp) where the provider has it",
-        "rdma.path"};
+    return std::nullopt;
+  }
+  void find_lost(int64_t now) {
+    const int64_t since = std::min(now - std::exchange(looked_ns_, now), kCompareNs);
+    // Nobody may have looked since they came.
+    if (less_came()) look();
+    const std::optional<size_t> where = less_came();
+    less_ns_ = where ? less_ns_ + since : 0;
+    if (!where || less_ns_ < kLostNs || error_) return;
+    error_ = Error{ErrorCode::kPeerLost,
+                   fmt::format("RDMA with rank {} on {}: it has sent {} frames, and {} came", peer_,
+                               rails_[*where]->port()->device(), peer_sent_[*where],
+                               rails_[*where]->received()),
+                   0,
+                   "UC sends nothing again: look for errors and drops on the link, or use RC "
+                   "(rdma_qp) where the provider has it",
+                   "rdma.path"};
   }
 
   void fail_with(Error error) {
@@ -439,7 +445,8 @@ class RdmaStream : public ByteStream, private PeerMemory {
   unsigned idle_ = 0;
   std::optional<Error> gone_;  // what the connection ended with
   int64_t gone_ns_ = 0, told_ns_ = 0;
-  int64_t short_ns_ = 0;  // since when less has come than was sent, and nothing more; 0 = no time
+  int64_t looked_ns_ = 0;  // when the counts were compared
+  int64_t less_ns_ = 0;    // so long less has come than was sent, and nothing more
   std::array<uint32_t, kMostRails> told_sent_{}, peer_sent_{};
   std::array<std::byte, sizeof(peer_sent_)> inbox_{};
   size_t inbox_got_ = 0;
