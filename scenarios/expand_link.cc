@@ -1,27 +1,36 @@
-
-
+#include "core/record/link.h"
 #include "scenarios/expand.h"
 #include "scenarios/json_text.h"
 
 namespace plumbline {
 namespace {
 
-constexpr uint64_t kMessageBytes = 64;  // of a round trip where the block names no size
+// Of a message where the block names no size: of sockets, and perftest's of latency and of rates.
+constexpr uint64_t kMessageBytes = 64, kVerbsBytes = 2, kVerbsRateBytes = 65'536;
+constexpr int kParallelStreams = 4;  // where the block names no number
 
 // What tells the cells of one measure apart.
 struct Parameters {
-  std::vector<uint64_t> bytes;
+  std::vector<uint64_t> bytes = {0};
   std::vector<int> streams = {1};
   std::vector<uint64_t> rates = {0};
 };
 
 Parameters parameters_of(const MatrixBlock& block, const std::string& measure) {
-  const std::vector<uint64_t> messages =
-      block.bytes.empty() ? std::vector<uint64_t>{kMessageBytes} : block.bytes;
+  const LinkMeasureRow* const row = find_link_measure(measure);
   Parameters out;
-  out.bytes = {0};
-  if (measure == "latency" || measure == "loaded_rtt") out.bytes = messages;
-  if (measure == "parallel") out.streams = block.streams;
+  if (row == nullptr) return out;
+  const bool rates = measure.ends_with("bw");
+  if (row->sized) {
+    out.bytes = block.bytes;
+    if (out.bytes.empty()) {
+      out.bytes = {!row->verbs ? kMessageBytes : rates ? kVerbsRateBytes : kVerbsBytes};
+    }
+  }
+  if (measure == "parallel" || (row->verbs && rates)) {
+    out.streams = block.streams;
+    if (out.streams.empty()) out.streams = {row->verbs ? 1 : kParallelStreams};
+  }
   if (measure == "udp") {
     out.bytes = {block.datagram};
     out.rates = block.rate_bps;

@@ -195,12 +195,15 @@ constexpr KeyRow kTable[] = {
      "How long a cell of a `throughput` block lasts; in a `link` block each pair, direction and "
      "measure; in an `endpoint` block (`\"10s\"`) requests are sent so long, and those under way "
      "are waited for."},
-    {"matrix[].measure", kText, kText, kOptional, "@measure", "all of them", kNoMin, kNoMax,
+    {"matrix[].measure", kText, kText, kOptional, "@measure", "all of TCP and UDP", kNoMin, kNoMax,
      "`link` blocks: `latency` (round trips), `stream` (one way), `duplex` (both ways at once), "
      "`parallel` (several streams), `loaded_rtt` (round trips beside a stream), `incast` (all "
-     "others to one), `udp` (loss, jitter, reordering), `all_pairs` (everybody at once)."},
-    {"matrix[].streams", kInt, kInt, kOptional, nullptr, "4", 1, 128,
-     "`link` blocks: numbers of parallel streams of the measure `parallel`."},
+     "others to one), `udp` (loss, jitter, reordering), `all_pairs` (everybody at once); over "
+     "bare verbs of RDMA, as perftest's programs of that name: `send_lat`, `write_lat`, "
+     "`read_lat`, `send_bw`, `write_bw`, `read_bw`, `send_bibw`, `write_bibw`."},
+    {"matrix[].streams", kInt, kInt, kOptional, nullptr, "4; of queue pairs 1", 1, 128,
+     "`link` blocks: numbers of parallel streams of the measure `parallel`, and of queue pairs of "
+     "those that end in `bw`."},
     {"matrix[].rate", kText, kText, kOptional, nullptr, "\"50Mbit\"", kNoMin, kNoMax,
      "`link` blocks: payload rates of the measure `udp`, such as `\"100Mbit\"`."},
     {"matrix[].datagram", kSize, 0, kOptional, nullptr, "1200", 24, 65507,

@@ -215,7 +215,7 @@ void read_link_keys(const Json& block, const std::string& where, Problems& probl
   if (block.contains("measure")) {
     out.measure = texts(block["measure"]);
   } else {
-    out.measure = row_names(link_measure_table());
+    out.measure = usual_link_measures();
   }
   if (block.contains("streams")) out.streams = values_of<int>(block["streams"], int_of);
   if (block.contains("rate")) out.rate_bps = read_rates(block["rate"], where + ".rate", problems);

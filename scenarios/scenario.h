@@ -124,7 +124,7 @@ struct MatrixBlock {
   // Link blocks: what to measure (names in link_measure_table()), numbers of parallel streams,
   // payload bits per second and payload bytes of the datagrams.
   std::vector<std::string> measure;
-  std::vector<int> streams = {4};
+  std::vector<int> streams;
   std::vector<uint64_t> rate_bps = {50'000'000};
   uint64_t datagram = 1200;
   // Blocks that ask a server of language models, as in Cell.

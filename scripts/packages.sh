@@ -86,6 +86,7 @@ peers   libopenmpi-dev             -
 peers   mpich                      -
 peers   libmpich-dev               -
 peers   ucx-utils                  -
+peers   perftest                   -
 torch   python3-torch              -
 static  g++-aarch64-linux-gnu      -
 static  qemu-user                  -

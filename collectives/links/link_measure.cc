@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <thread>
 
 #include "collectives/links/link_session.h"
 #include "collectives/start_sync.h"
 #include "core/encode.h"
+#include "transport/rdma/bare_verbs.h"
 #include "transport/tcp/tcp.h"
 
 namespace plumbline {
@@ -24,16 +26,27 @@ struct FlowRow {
   const char* measure;
   Status (*from)(LinkSession&, const FlowSettings&, LinkResult&);
   Status (*to)(LinkSession&, const FlowSettings&);
-  bool streams;  // has data connections: Cell::outstanding of them
+  bool streams = false;  // has data connections: Cell::outstanding of them
+  std::optional<VerbsMove> move = {};
 };
-constexpr FlowRow kFlows[] = {{"latency", latency_from, latency_to, false},
-                              {"stream", streams_from, streams_to, true},
-                              {"duplex", streams_from, streams_to, true},
-                              {"parallel", streams_from, streams_to, true},
-                              {"loaded_rtt", streams_from, streams_to, true},
-                              {"incast", streams_from, streams_to, true},
-                              {"udp", udp_from, udp_to, false},
-                              {"all_pairs", streams_from, streams_to, true}};
+constexpr FlowRow kFlows[] = {
+    {"latency", latency_from, latency_to},
+    {"stream", streams_from, streams_to, true},
+    {"duplex", streams_from, streams_to, true},
+    {"parallel", streams_from, streams_to, true},
+    {"loaded_rtt", streams_from, streams_to, true},
+    {"incast", streams_from, streams_to, true},
+    {"udp", udp_from, udp_to},
+    {"all_pairs", streams_from, streams_to, true},
+    {"send_lat", verbs_latency_from, verbs_latency_to, false, VerbsMove::kSend},
+    {"write_lat", verbs_latency_from, verbs_latency_to, false, VerbsMove::kWrite},
+    {"read_lat", verbs_latency_from, verbs_latency_to, false, VerbsMove::kRead},
+    {"send_bw", verbs_rate_from, verbs_rate_to, false, VerbsMove::kSend},
+    {"write_bw", verbs_rate_from, verbs_rate_to, false, VerbsMove::kWrite},
+    {"read_bw", verbs_rate_from, verbs_rate_to, false, VerbsMove::kRead},
+    {"send_bibw", verbs_rate_from, verbs_rate_to, false, VerbsMove::kSend},
+    {"write_bibw", verbs_rate_from, verbs_rate_to, false, VerbsMove::kWrite},
+};
 
 const FlowRow* find_flow(const std::string& measure) {
   const auto* found = std::find_if(std::begin(kFlows), std::end(kFlows),
@@ -71,6 +84,8 @@ class LinkMatrix {
     flow_settings_.datagram_bytes = cell.bytes;
     flow_settings_.rate_bps = cell.rate_bps;
     flow_settings_.loaded = cell.measure == "loaded_rtt";
+    flow_settings_.move = flow.move.value_or(VerbsMove::kSend);
+    flow_settings_.pairs = std::max(1, cell.outstanding);
     const WaitOptions wait = group_.wait_options();
     flow_settings_.wait = {Deadline::never(),
                            [&control = group_.control()] { return control.failed(); }, wait.spin_ns,
@@ -91,9 +106,10 @@ class LinkMatrix {
     result_.elapsed_ns = monotonic_ns() - start;
     if (result_.stop_reason.empty()) result_.stop_reason = "time";
     result_.iterations = result_.links.size();
-    result_.resolved.transport = "tcp";  // its own connections, whatever joins the ranks
+    // Its own connections or queue pairs, whatever joins the ranks.
+    result_.resolved.transport = flow_.move ? "rdma" : "tcp";
     result_.resolved.algorithm = "none";
-    result_.resolved.streams = connections();
+    result_.resolved.streams = flow_.move ? flow_settings_.pairs : connections();
     return std::move(result_);
   }
 
@@ -140,6 +156,11 @@ class LinkMatrix {
     session.name += from == rank_
                         ? fmt::format(" ({} > {})", session.path.local_ip, session.path.remote_ip)
                         : fmt::format(" ({} > {})", session.path.remote_ip, session.path.local_ip);
+    if (flow_.move && !session.path.rdma) {
+      session.refuse({ErrorCode::kUnsupported, "these ranks do not talk over RDMA", 0,
+                      "--transport rdma says why they cannot", ""});
+      return session;
+    }
     if (to != rank_) return session;
     session.nonce = random_nonce();
     Expected<Fd> listener = listen_for(from, session.path);

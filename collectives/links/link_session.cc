@@ -265,6 +265,7 @@ Expected<LinkPath> link_path(Group& group, int peer, const std::vector<RankEndpo
   if (!remote) return fail(remote.error());
   path.local = *local;
   path.remote = *remote;
+  path.rdma = (*channel)->stream().rdma_port();
   if (endpoints != nullptr) {
     const auto mine = tcp_endpoint(group.rank(), (*endpoints)[static_cast<size_t>(group.rank())]);
     if (!mine) return fail(mine.error());

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "core/fd.h"
 #include "core/record/link.h"
 #include "transport/group.h"
+#include "transport/rdma/bare_verbs.h"
 #include "transport/tcp/socket.h"
 #include "transport/traffic/traffic.h"
 #include "transport/transports.h"
@@ -35,6 +37,7 @@ struct LinkPath {
   std::string interface;        // of link-local addresses
   std::string local_ip, remote_ip;
   bool direct = false;
+  std::shared_ptr<RdmaPort> rdma;  // where the ranks talk over RDMA: for queue pairs of one's own
 };
 
 struct LinkSession {
@@ -80,7 +83,9 @@ struct FlowSettings {
   size_t datagram_bytes = 1200;    // payload
   uint64_t rate_bps = 50'000'000;  // of datagrams, payload
   bool loaded = false;             // round trips beside the streams
-  Patience wait;                   // whose deadline is not heeded
+  VerbsMove move = VerbsMove::kSend;
+  int pairs = 1;  // queue pairs
+  Patience wait;  // whose deadline is not heeded
 };
 
 // Length of the intervals in a stream's series: 100 ms, or a fifth of a short measurement.
@@ -93,6 +98,11 @@ Status streams_from(LinkSession& session, const FlowSettings& settings, LinkResu
 Status streams_to(LinkSession& session, const FlowSettings& settings);
 Status udp_from(LinkSession& session, const FlowSettings& settings, LinkResult& result);
 Status udp_to(LinkSession& session, const FlowSettings& settings);
+// Over queue pairs of their own, to the device of LinkPath::rdma (link_verbs.cc).
+Status verbs_latency_from(LinkSession& session, const FlowSettings& settings, LinkResult& result);
+Status verbs_latency_to(LinkSession& session, const FlowSettings& settings);
+Status verbs_rate_from(LinkSession& session, const FlowSettings& settings, LinkResult& result);
+Status verbs_rate_to(LinkSession& session, const FlowSettings& settings);
 
 // The longest that any of these may take.
 int64_t flow_limit_ms(int64_t time_ns);

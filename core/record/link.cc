@@ -1,12 +1,12 @@
 #include "core/record/link.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <initializer_list>
 #include <numeric>
 
 #include "core/field_json.h"
+#include "core/ranges.h"
 #include "core/record/record.h"
 
 namespace plumbline {
@@ -14,17 +14,28 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array kMeasures = {
-    LinkMeasureRow{"latency", LinkRounds::kOneWay, "round trips of small messages"},
-    LinkMeasureRow{"stream", LinkRounds::kOneWay, "one stream in one direction"},
-    LinkMeasureRow{"duplex", LinkRounds::kBothWays, "one stream in each direction at once"},
-    LinkMeasureRow{"parallel", LinkRounds::kOneWay, "several streams in one direction"},
-    LinkMeasureRow{"loaded_rtt", LinkRounds::kOneWay,
-                   "round trips beside a stream on the same pair, and without it"},
-    LinkMeasureRow{"incast", LinkRounds::kIncast, "streams of all others to one receiver"},
-    LinkMeasureRow{"udp", LinkRounds::kOneWay,
-                   "datagrams at a given rate: loss, jitter, reordering"},
-    LinkMeasureRow{"all_pairs", LinkRounds::kAllPairs, "streams of all pairs at once"}};
+constexpr auto kOneWay = LinkRounds::kOneWay, kBothWays = LinkRounds::kBothWays;
+constexpr LinkMeasureRow kMeasures[] = {
+    {"latency", kOneWay, "round trips of small messages", false, true},
+    {"stream", kOneWay, "one stream in one direction"},
+    {"duplex", kBothWays, "one stream in each direction at once"},
+    {"parallel", kOneWay, "several streams in one direction"},
+    {"loaded_rtt", kOneWay, "round trips beside a stream on the same pair, and without it", false,
+     true},
+    {"incast", LinkRounds::kIncast, "streams of all others to one receiver"},
+    {"udp", kOneWay, "datagrams at a given rate: loss, jitter, reordering"},
+    {"all_pairs", LinkRounds::kAllPairs, "streams of all pairs at once"},
+    {"send_lat", kOneWay, "RDMA: SENDs there and back, over the verbs alone (ib_send_lat)", true,
+     true},
+    {"write_lat", kOneWay, "RDMA: WRITEs there and back (ib_write_lat)", true, true},
+    {"read_lat", kOneWay, "RDMA: READs, one after the other (ib_read_lat)", true, true},
+    {"send_bw", kOneWay, "RDMA: as many SENDs as fit under way (ib_send_bw)", true, true},
+    {"write_bw", kOneWay, "RDMA: as many WRITEs (ib_write_bw)", true, true},
+    {"read_bw", kOneWay, "RDMA: as many READs (ib_read_bw)", true, true},
+    {"send_bibw", kBothWays, "RDMA: SENDs in both directions at once (ib_send_bw -b)", true, true},
+    {"write_bibw", kBothWays, "RDMA: WRITEs in both directions at once (ib_write_bw -b)", true,
+     true},
+};
 
 constexpr int kMostRanks = 1 << 20;
 
@@ -135,6 +146,10 @@ constexpr Field<LinkResult> kLinkFields[] = {
         {"interval_ns", "ns", "length of an interval of the series"}),
     sparse_field<&LinkResult::streams>({"streams", "", "one entry a connection", "one connection"}),
     sparse_field<&LinkResult::udp>({"udp", "", "datagrams at `cell.rate_bps`"}),
+    sparse_field<&LinkResult::messages_per_s>(
+        {"messages_per_s", "1/s", "of bare verbs, in each second of elapsed_ns"}),
+    sparse_field<&LinkResult::queue_pair>(
+        {"queue_pair", "", "of bare verbs: the type of the queue pair and the device of `from`"}),
     sparse_field<&LinkResult::speed_bps>(
         {"speed_bps", "bits/s",
          "speed of the slower end's link: the host file's, or what the system says; else null"}),
@@ -144,10 +159,16 @@ constexpr Field<LinkResult> kLinkFields[] = {
 
 std::span<const LinkMeasureRow> link_measure_table() { return kMeasures; }
 
+std::vector<std::string> usual_link_measures() {
+  std::vector<std::string> names;
+  for (const LinkMeasureRow& row : kMeasures) {
+    if (!row.verbs) names.emplace_back(row.name);
+  }
+  return names;
+}
+
 const LinkMeasureRow* find_link_measure(const std::string& name) {
-  const auto* found = std::find_if(kMeasures.begin(), kMeasures.end(),
-                                   [&](const LinkMeasureRow& row) { return name == row.name; });
-  return found == kMeasures.end() ? nullptr : found;
+  return find_where(kMeasures, [&](const LinkMeasureRow& row) { return name == row.name; });
 }
 
 uint64_t LinkUdp::lost() const {
@@ -177,7 +198,7 @@ void FieldsOf<LinkResult>::check(const LinkResult& link) {
   if (link.elapsed_ns < 0 || link.interval_ns < 0) refuse_field("a link's time is negative");
   require_rtt(link.rtt);
   require_rtt(link.loaded_rtt);
-  require_amounts({link.rate_Bps, link.speed_bps});
+  require_amounts({link.rate_Bps, link.messages_per_s, link.speed_bps});
   for (const LinkStream& stream : link.streams) {
     require_count(stream.bytes, "bytes");
     require_count(stream.retransmits.value_or(0), "retransmits");

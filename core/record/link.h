@@ -26,8 +26,12 @@ struct LinkMeasureRow {
   const char* name;
   LinkRounds rounds;
   const char* help;
+  bool verbs = false;  // of queue pairs, which only some transports have; never measured unasked
+  bool sized = false;  // the cell's bytes are those of a message
 };
 std::span<const LinkMeasureRow> link_measure_table();
+// Those of TCP and UDP: what is measured where nobody names any.
+std::vector<std::string> usual_link_measures();
 const LinkMeasureRow* find_link_measure(const std::string& name);  // nullptr = unknown
 
 // Round trips in ns. Quantiles are absent below the samples that they need (core/stats/stats.h).
@@ -76,7 +80,9 @@ struct LinkResult {
   int64_t interval_ns = 0;                 // of the series
   std::vector<LinkStream> streams;
   std::optional<LinkUdp> udp;
-  std::optional<double> speed_bps;  // of the slower end's link, bits/s; absent = not known
+  std::optional<double> messages_per_s;  // of bare verbs
+  std::string queue_pair;                // of bare verbs: its type and this end's device, "RC rxe0"
+  std::optional<double> speed_bps;       // of the slower end's link, bits/s; absent = not known
 
   bool measured() const { return skipped.empty() && error.empty(); }
 };

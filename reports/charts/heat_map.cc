@@ -31,13 +31,14 @@ std::string data_string(const std::string& text) {
 }
 
 double shown_value(LinkUnit unit, double value) {
-  constexpr std::pair<double, double> kScales[] = {{1, 1e3}, {8, 1e9}, {100, 1}};
+  constexpr std::pair<double, double> kScales[] = {{1, 1e3}, {8, 1e9}, {100, 1}, {1, 1e6}};
   const auto& [times, over] = kScales[static_cast<size_t>(unit)];
   return value * times / over;
 }
 
 const char* unit_text(LinkUnit unit) {
-  constexpr const char* kUnits[] = {"us", "Gb/s (10^9 bits per second)", "% (5 and more alike)"};
+  constexpr const char* kUnits[] = {"us", "Gb/s (10^9 bits per second)", "% (5 and more alike)",
+                                    "M/s (10^6 messages a second)"};
   return kUnits[static_cast<size_t>(unit)];
 }
 
@@ -54,7 +55,7 @@ Range colours_of(const LinkGrid& grid) {
   }
   if (grid.unit == LinkUnit::kShare) return {0, std::clamp(range.high, kLeastShare, kMostShare)};
   if (range.low <= 0) range.low = std::max(range.high, 1e-9) / 1e3;
-  if (grid.unit == LinkUnit::kRate) range.low = std::min(range.low, range.high / kLeastSpan);
+  if (higher_is_better(grid.unit)) range.low = std::min(range.low, range.high / kLeastSpan);
   if (grid.unit == LinkUnit::kTime) range.high = std::max(range.high, range.low * kLeastSpan);
   return range;
 }
@@ -116,14 +117,14 @@ std::optional<double> heat_of(const LinkGrid& grid, size_t pair) {
   if (grid.unit == LinkUnit::kShare) return 1 - at / range.high;
   if (!(range.high > range.low)) return 1;
   const double share = std::log(at / range.low) / std::log(range.high / range.low);
-  return grid.unit == LinkUnit::kRate ? share : 1 - share;
+  return higher_is_better(grid.unit) ? share : 1 - share;
 }
 
 std::string heat_map_script(const LinkWorld& world, const LinkGrid& grid, const std::string& name) {
   const Range range = colours_of(grid);
   const int field = std::clamp(kMostPixels / std::max(1, world.ranks), kLeastField, kField);
   const int width = 330 + field * world.ranks, height = 170 + field * world.ranks;
-  const bool rate = grid.unit == LinkUnit::kRate;
+  const bool rate = higher_is_better(grid.unit);
   std::string out = script_head(name) + "unset key\nset size ratio -1\n";
   out += script_title(grid.title, world.title, SIZE_MAX);
   out += "set xlabel 'to (receiver)'\nset ylabel 'from (sender)'\n";

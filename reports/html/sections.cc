@@ -39,7 +39,7 @@ void write_heat_map(const LinkWorld& world, const LinkGrid& grid, HtmlWriter& ht
     const auto caption = html.in("figcaption");
     html.element("b", grid.title);
     html.element("span",
-                 grid.unit == LinkUnit::kRate ? "higher is better: blue" : "lower is better: blue");
+                 higher_is_better(grid.unit) ? "higher is better: blue" : "lower is better: blue");
   }
   const auto box = html.in("div", {{"class", "scroll"},
                                    {"tabindex", "0"},

@@ -96,7 +96,7 @@ class Verdicts {
   LinkValues best_rates() const {
     LinkValues best(static_cast<size_t>(world_.ranks) * static_cast<size_t>(world_.ranks));
     for (const LinkGrid& grid : world_.grids) {
-      if (!measured_alone(grid)) continue;
+      if (!grid.fills) continue;
       for (size_t link = 0; link < best.size(); ++link) {
         const auto& value = grid.values[link];
         if (value && (!best[link] || *value > *best[link])) best[link] = value;
@@ -104,10 +104,6 @@ class Verdicts {
     }
     return best;
   }
-  static bool measured_alone(const LinkGrid& grid) {
-    return grid.unit == LinkUnit::kRate && (grid.measure == "stream" || grid.measure == "parallel");
-  }
-
   // The speeds of the links, whose they are, and which links are alike.
   void add_knowledge(LinkMatrix& matrix) const {
     const size_t fields = matrix.values.size();
@@ -130,7 +126,7 @@ class Verdicts {
     const LinkGrid* grid = rate_grid(world_);
     if (grid == nullptr) return {};
     LinkMatrix matrix{world_.ranks, best_rates(), {}, {}, {}};
-    const bool alone = measured_alone(*grid);
+    const bool alone = grid->fills;
     if (!alone) matrix.values = grid->values;
     LinkRule rule;
     rule.factor = threshold(LinkThreshold::kRateFactor);
@@ -200,7 +196,8 @@ class Verdicts {
     std::string note = fmt::format(
         "hosts share one machine's cores: rates above {} are taken for equal", both_rates(cap));
     if (2 * capped >= known) {
-      const auto measures = std::count_if(world_.grids.begin(), world_.grids.end(), measured_alone);
+      const auto measures = std::count_if(world_.grids.begin(), world_.grids.end(),
+                                          [](const LinkGrid& grid) { return grid.fills; });
       rule.factor = rule.asymmetry = threshold(measures >= 2 ? LinkThreshold::kSharedCoresTwice
                                                              : LinkThreshold::kSharedCoresFactor);
       note += fmt::format(", and only links {:g} times slower are named", rule.factor);

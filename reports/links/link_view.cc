@@ -13,6 +13,8 @@
 namespace plumbline {
 namespace {
 
+constexpr uint64_t kFillingBytes = 64 << 10;  // of a message
+
 // What a measure gives, as grids. `value` of one link.
 struct GridRow {
   const char* measure;
@@ -20,6 +22,7 @@ struct GridRow {
   const char* title;
   LinkUnit unit;
   std::optional<double> (*value)(const LinkResult&);
+  bool fills = false;
 };
 
 std::optional<double> rate_of(const LinkResult& link) { return link.rate_Bps; }
@@ -29,14 +32,21 @@ std::optional<double> loss(const LinkResult& link) {
   return link.udp->share(link.udp->lost());
 }
 
+// Half a round trip, as perftest tells it.
+std::optional<double> one_way(const LinkResult& link) {
+  if (!link.rtt || !link.rtt->p50) return std::nullopt;
+  return *link.rtt->p50 / 2;
+}
+std::optional<double> message_rate(const LinkResult& link) { return link.messages_per_s; }
+
 constexpr GridRow kGrids[] = {
     {"latency", "latency_p50", "Round trip, median", LinkUnit::kTime,
      [](const LinkResult& l) { return l.rtt ? l.rtt->p50 : std::nullopt; }},
     {"latency", "latency_p99", "Round trip, p99", LinkUnit::kTime,
      [](const LinkResult& l) { return l.rtt ? l.rtt->p99 : std::nullopt; }},
-    {"stream", "stream", "One stream, one way", LinkUnit::kRate, rate_of},
+    {"stream", "stream", "One stream, one way", LinkUnit::kRate, rate_of, true},
     {"duplex", "duplex", "Both ways at once", LinkUnit::kRate, rate_of},
-    {"parallel", "parallel", "Parallel streams", LinkUnit::kRate, rate_of},
+    {"parallel", "parallel", "Parallel streams", LinkUnit::kRate, rate_of, true},
     {"loaded_rtt", "loaded_p50", "Round trip under load, median", LinkUnit::kTime,
      [](const LinkResult& l) { return l.loaded_rtt ? l.loaded_rtt->p50 : std::nullopt; }},
     {"incast", "incast", "All others to one receiver", LinkUnit::kRate, rate_of},
@@ -44,15 +54,29 @@ constexpr GridRow kGrids[] = {
     {"udp", "jitter", "Jitter of datagrams", LinkUnit::kTime,
      [](const LinkResult& l) { return l.udp ? l.udp->jitter_ns : std::nullopt; }},
     {"all_pairs", "all_pairs", "All pairs at once", LinkUnit::kRate, rate_of},
+    {"send_lat", "send_lat", "SEND, median of half a round trip", LinkUnit::kTime, one_way},
+    {"write_lat", "write_lat", "RDMA WRITE, median of half a round trip", LinkUnit::kTime, one_way},
+    {"read_lat", "read_lat", "RDMA READ, median", LinkUnit::kTime,
+     [](const LinkResult& l) { return l.rtt ? l.rtt->p50 : std::nullopt; }},
+    {"send_bw", "send_bw", "SEND, one way", LinkUnit::kRate, rate_of, true},
+    {"send_bw", "send_mps", "SEND, messages a second", LinkUnit::kMessages, message_rate},
+    {"write_bw", "write_bw", "RDMA WRITE, one way", LinkUnit::kRate, rate_of, true},
+    {"write_bw", "write_mps", "RDMA WRITE, messages a second", LinkUnit::kMessages, message_rate},
+    {"read_bw", "read_bw", "RDMA READ, one way", LinkUnit::kRate, rate_of, true},
+    {"read_bw", "read_mps", "RDMA READ, messages a second", LinkUnit::kMessages, message_rate},
+    {"send_bibw", "send_bibw", "SEND, both ways at once", LinkUnit::kRate, rate_of},
+    {"write_bibw", "write_bibw", "RDMA WRITE, both ways at once", LinkUnit::kRate, rate_of},
 };
 
 // What tells cells of one measure apart: "64 B", "4 streams", "50 Mb/s".
 std::string variant_of(const Cell& cell) {
   std::vector<std::string> parts;
-  if (cell.measure == "latency" || cell.measure == "loaded_rtt") {
-    parts.push_back(format_bytes(cell.bytes));
-  }
+  const LinkMeasureRow* const measure = find_link_measure(cell.measure);
+  if (measure != nullptr && measure->sized) parts.push_back(format_bytes(cell.bytes));
   if (cell.measure == "parallel") parts.push_back(fmt::format("{} streams", cell.outstanding));
+  if (measure != nullptr && measure->verbs && cell.outstanding > 1) {
+    parts.push_back(fmt::format("{} queue pairs", cell.outstanding));
+  }
   if (cell.measure == "udp") {
     parts.push_back(grid_text(LinkUnit::kRate, static_cast<double>(cell.rate_bps) / 8));
   }
@@ -74,7 +98,12 @@ void add_grids(const Record& record, LinkWorld& world) {
   const std::string variant = variant_of(record.cell);
   for (const GridRow& row : kGrids) {
     if (record.cell.measure != row.measure) continue;
-    LinkGrid grid{row.measure, row.word, row.title, row.unit, {}};
+    LinkGrid grid{row.measure, row.word, row.title, row.unit, row.fills, {}};
+    // Small messages fill no link.
+    if (const LinkMeasureRow* measure = find_link_measure(row.measure);
+        measure != nullptr && measure->verbs && record.cell.bytes < kFillingBytes) {
+      grid.fills = false;
+    }
     if (!variant.empty()) {
       grid.title += " (" + variant + ")";
       grid.name += "_" + file_word(variant);
@@ -187,14 +216,20 @@ std::vector<LinkWorld> link_worlds(const View& view) {
 }
 
 const LinkGrid* rate_grid(const LinkWorld& world) {
-  for (const char* measure : {"stream", "parallel", "duplex"}) {
+  for (const LinkGrid& grid : world.grids) {
+    if (grid.fills) return &grid;
+  }
+  for (const char* measure : {"duplex", "send_bibw", "write_bibw"}) {
     if (const LinkGrid* grid = world.find(measure, LinkUnit::kRate)) return grid;
   }
   return nullptr;
 }
 
 const LinkGrid* latency_grid(const LinkWorld& world) {
-  return world.find("latency", LinkUnit::kTime);
+  for (const char* measure : {"latency", "send_lat", "write_lat", "read_lat"}) {
+    if (const LinkGrid* grid = world.find(measure, LinkUnit::kTime)) return grid;
+  }
+  return nullptr;
 }
 
 std::string both_rates(double bytes_per_second) {
@@ -206,6 +241,11 @@ std::string grid_text(LinkUnit unit, const std::optional<double>& value) {
   if (!value) return {};
   if (unit == LinkUnit::kTime) return format_duration(*value);
   if (unit == LinkUnit::kShare) return percent_text(value) + " %";
+  if (unit == LinkUnit::kMessages) {
+    if (*value >= 999.5e3) return fmt::format("{:.3g} M/s", *value / 1e6);
+    return *value >= 999.5 ? fmt::format("{:.3g} k/s", *value / 1e3)
+                           : fmt::format("{:.3g} /s", *value);
+  }
   const double bits = *value * 8;
   const auto text = [bits](double scale, const char* word) {
     return fmt::format("{:.3g} {}", bits / scale, word);

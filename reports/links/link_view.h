@@ -14,13 +14,17 @@
 
 namespace plumbline {
 
-enum class LinkUnit { kTime, kRate, kShare };  // ns, bytes/s, fraction
+enum class LinkUnit { kTime, kRate, kShare, kMessages };  // ns, bytes/s, fraction, 1/s
+inline bool higher_is_better(LinkUnit unit) {
+  return unit == LinkUnit::kRate || unit == LinkUnit::kMessages;
+}
 
 struct LinkGrid {
   std::string measure;  // "stream"
   std::string name;     // word for files: "stream", "latency_p50_64B"
   std::string title;    // "One-way stream"
   LinkUnit unit = LinkUnit::kRate;
+  bool fills = false;  // a rate that a link alone was asked for, one way, in large pieces
   LinkValues values;  // [from * ranks + to]
 };
 

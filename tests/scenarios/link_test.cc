@@ -17,7 +17,7 @@ Plan plan_for(const std::string& block) {
 
 TEST(LinkBlock, OperationAloneMeansTheKindAndAllMeasures) {
   const Plan plan = plan_for(R"({"op": "link"})");
-  ASSERT_EQ(plan.cells.size(), link_measure_table().size());  // and no roofs: links are their own
+  ASSERT_EQ(plan.cells.size(), usual_link_measures().size());  // and no roofs: links are their own
   std::set<std::string> measures;
   for (const PlanCell& cell : plan.cells) {
     EXPECT_EQ(cell.cell.kind, CellKind::kLink);
@@ -27,6 +27,22 @@ TEST(LinkBlock, OperationAloneMeansTheKindAndAllMeasures) {
     measures.insert(cell.cell.measure);
   }
   EXPECT_EQ(measures.size(), plan.cells.size());
+}
+
+// As perftest's programs without arguments.
+TEST(LinkBlock, MeasuresOfVerbsHaveTheirOwnSizesAndQueuePairs) {
+  const Plan usual = plan_for(R"({"op": "link", "measure": ["send_lat", "write_bw"]})");
+  ASSERT_EQ(usual.cells.size(), 2u);
+  for (const PlanCell& cell : usual.cells) {
+    EXPECT_EQ(cell.cell.bytes, cell.cell.measure == "send_lat" ? 2u : 65'536u);
+    EXPECT_EQ(cell.cell.outstanding, 1);
+  }
+  const Plan plan = plan_for(
+      R"({"op": "link", "measure": ["read_lat", "send_bibw"], "bytes": [8, "1Mi"],
+          "streams": [1, 4], "transport": "rdma"})");
+  std::map<std::string, int> count;
+  for (const PlanCell& cell : plan.cells) ++count[cell.cell.measure];
+  EXPECT_EQ(count, (std::map<std::string, int>{{"read_lat", 2}, {"send_bibw", 4}}));
 }
 
 TEST(LinkBlock, ParametersBelongToTheirMeasures) {

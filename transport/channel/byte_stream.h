@@ -21,6 +21,8 @@
 
 namespace plumbline {
 
+class RdmaPort;
+
 // What the kernel knows of a stream; absent where the platform or the transport does not say.
 struct StreamStats {
   std::string local, remote;                         // "127.0.0.1:40000"
@@ -86,6 +88,9 @@ class ByteStream {
   // Called every 100 ms while the rank waits for anybody, also for a stream that nothing is asked
   // of: for what one end has to tell the other now and then.
   virtual void keep_up() {}
+  // Where its bytes go over RDMA: on what further queue pairs to the same peer can be made, for
+  // whoever measures these alone. Null = they do not.
+  virtual std::shared_ptr<RdmaPort> rdma_port() const { return nullptr; }
   virtual StreamStats stats() const = 0;
   // Ends both directions; later calls fail. Idempotent.
   virtual void close() = 0;

@@ -19,7 +19,8 @@ struct RdmaProfile {
   int gid_index;
   int mtu;             // of a path, bytes at most
   int hops;            // limit in the address of a path
-  int requests;        // most that may wait in each queue
+  int requests;        // that wait in each queue of the transport, at most
+  int most_requests;   // that may, where the verbs alone are measured
   size_t frame_bytes;  // of one message of the transport, the usual largest
   size_t most_frame_bytes;
   // Messages are as long as the next of 4 KiB x 2^k, whatever is in them; else as long as need be.

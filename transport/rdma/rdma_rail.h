@@ -3,9 +3,7 @@
 // sender may have under way; the sender knows how many by credits, which ride on the frames that
 // come back, so that nothing arrives without a place, on RC and on UC. Every frame has a number: on
 // UC one that was lost is seen at the next one. Each rail has a queue pair, a completion queue and
-// one region, which are gone with it. One thread.
-//
-// Verbs: ibv_create_qp(3), ibv_modify_qp(3), ibv_post_send(3), ibv_post_recv(3), ibv_poll_cq(3).
+// one region (rdma_pair.h), which are gone with it. One thread.
 #pragma once
 
 #include <sys/uio.h>
@@ -21,19 +19,9 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "transport/peer_memory.h"
-#include "transport/rdma/rdma_port.h"
+#include "transport/rdma/rdma_pair.h"
 
 namespace plumbline {
-
-// One end of a queue pair, as the other end has to know it.
-struct RdmaEnd {
-  VerbsGid gid;
-  uint16_t lid = 0;
-  uint32_t qp = 0;   // its number
-  uint32_t psn = 0;  // its first packet number
-  bool operator==(const RdmaEnd&) const = default;
-};
 
 // Said in front of the bytes of a frame.
 struct RdmaFrame {
@@ -54,11 +42,11 @@ class RdmaRail {
   // name in errors: "rank 2 on mini2".
   static Expected<std::unique_ptr<RdmaRail>> create(std::shared_ptr<RdmaPort> port, int requests,
                                                     const std::string& peer);
-  ~RdmaRail();
+  ~RdmaRail() = default;
   RdmaRail(const RdmaRail&) = delete;
   RdmaRail& operator=(const RdmaRail&) = delete;
 
-  RdmaEnd end() const;
+  RdmaEnd end() const { return pair_->end(); }
   int requests() const { return static_cast<int>(requests_); }
   // Once: to the other end, which has posted so many receives, with the smaller MTU of both.
   Status connect(const RdmaEnd& peer, int mtu, int requests);
@@ -89,7 +77,7 @@ class RdmaRail {
 
   // RC only: memory that is registered and free for reads to memory that is not; kBounceBytes long.
   std::span<std::byte> bounce();
-  uint32_t local_key() const { return region_->local_key; }
+  uint32_t local_key() const { return pair_->local_key(); }
   // RC only: begins to copy memory of the other end; read_ended() has `ticket` once it is there.
   // false = as many as may be are under way.
   Expected<bool> start_read(uint32_t ticket, uint64_t from, uint32_t remote_key,
@@ -104,8 +92,8 @@ class RdmaRail {
   uint32_t received() const { return received_; }
 
   // Readable when a completion has come since arm(); -1 = this library has no such descriptor.
-  int event_fd() const { return channel_ == nullptr ? -1 : channel_->fd; }
-  Status arm();
+  int event_fd() const { return pair_->event_fd(); }
+  Status arm() { return pair_->arm(); }
 
   // Tells the other end that this is the end, and waits until what was sent has left.
   void finish(Deadline patience);
@@ -118,10 +106,8 @@ class RdmaRail {
     uint32_t bytes;
   };
 
-  RdmaRail(std::shared_ptr<RdmaPort> port, int requests, std::string peer);
-  Status make();
-  Status make_queues();
-  Status make_pair();
+  RdmaRail(std::shared_ptr<RdmaPort> port, int requests);
+  Status make(const std::string& peer);
   Status post_receive(uint32_t slot);
   Status post(RdmaFrameKind kind, size_t bytes);
   Status take(const VerbsCompletion& completion);
@@ -130,23 +116,17 @@ class RdmaRail {
   bool can_send(uint32_t kept) const {
     return sent_ - completed_ < requests_ && sent_ - acked_ + kept < credits_;
   }
-  std::byte* slot_at(size_t slot) { return slab_.data + slot * port_->frame_bytes(); }
-  const std::byte* slot_at(size_t slot) const { return slab_.data + slot * port_->frame_bytes(); }
+  std::byte* slot_at(size_t slot) { return pair_->memory() + slot * port_->frame_bytes(); }
+  const std::byte* slot_at(size_t slot) const {
+    return pair_->memory() + slot * port_->frame_bytes();
+  }
   size_t receive_slot(uint32_t slot) const { return static_cast<size_t>(slot); }
   size_t send_slot() const { return static_cast<size_t>(requests_) + sent_ % requests_; }
-  Error broken(const std::string& what) const;
 
   const std::shared_ptr<RdmaPort> port_;
-  const uint32_t requests_;  // frames under way in each direction
-  uint32_t credits_ = 0;     // receives of the other end
-  const std::string peer_;
-  const uint32_t psn_;
-  VerbsChannel* channel_ = nullptr;
-  VerbsCompletionQueue* queue_ = nullptr;
-  VerbsQueuePair* pair_ = nullptr;
-  VerbsRegion* region_ = nullptr;
-  Array slab_;  // frames that come, then frames that go
-  unsigned inline_bytes_ = 0;
+  const uint32_t requests_;         // frames under way in each direction
+  uint32_t credits_ = 0;            // receives of the other end
+  std::unique_ptr<RdmaPair> pair_;  // its memory: frames that come, then frames that go
 
   uint32_t sent_ = 0, completed_ = 0;  // frames of this end
   uint32_t acked_ = 0;                 // of them the other end has used up

@@ -161,6 +161,9 @@ class RdmaStream : public ByteStream, private PeerMemory {
   void keep_up() override {
     if (up_) compare();
   }
+  std::shared_ptr<RdmaPort> rdma_port() const override {
+    return up_ ? rails_.front()->port() : nullptr;
+  }
   void close() override { end(); }
 
  private:

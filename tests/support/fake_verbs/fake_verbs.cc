@@ -76,13 +76,19 @@ int request_notification(VerbsCompletionQueue* cq, int) {
   return 0;
 }
 int post_send(VerbsQueuePair* qp, VerbsSend* send, VerbsSend** bad) {
-  const int number = static_cast<fake::QueuePair*>(qp)->post(*send);
-  if (number != 0) *bad = send;
+  int number = 0;
+  for (; send != nullptr && number == 0; send = send->next) {
+    number = static_cast<fake::QueuePair*>(qp)->post(*send);
+    if (number != 0) *bad = send;
+  }
   return number;
 }
 int post_receive(VerbsQueuePair* qp, VerbsReceive* receive, VerbsReceive** bad) {
-  const int number = static_cast<fake::QueuePair*>(qp)->post(*receive);
-  if (number != 0) *bad = receive;
+  int number = 0;
+  for (; receive != nullptr && number == 0; receive = receive->next) {
+    number = static_cast<fake::QueuePair*>(qp)->post(*receive);
+    if (number != 0) *bad = receive;
+  }
   return number;
 }
 

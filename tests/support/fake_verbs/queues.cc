@@ -167,7 +167,8 @@ int QueuePair::connect_to(uint32_t peer) {
 
 int QueuePair::post(const VerbsSend& send) {
   const bool reads = send.opcode == kRdmaRead && type == kReliable;
-  if ((send.opcode != kSend && !reads) || send.piece_count != 1) return EINVAL;
+  const bool moves = send.opcode == kSend || send.opcode == kRdmaWrite;
+  if ((!moves && !reads) || send.piece_count != 1) return EINVAL;
   Sending one{send, {}, *send.pieces};
   if ((send.flags & kInline) != 0) {
     const auto* from = reinterpret_cast<const std::byte*>(one.piece.address);
@@ -231,39 +232,61 @@ void QueuePair::write_all() {
     sending_.pop_front();
     lock.unlock();
     if (one.request.opcode == kRdmaRead) {
-      complete(false, one.request.id, read_memory(one.request, one.piece) ? 0 : kNoAccess, 0);
+      sent(one.request, read_memory(one.request, one.piece) ? 0 : kNoAccess);
       continue;
     }
     const Header header{one.piece.length, one.request.immediate};
     const void* const bytes = one.copy.empty() ? reinterpret_cast<const void*>(one.piece.address)
                                                : static_cast<const void*>(one.copy.data());
+    if (one.request.opcode == kRdmaWrite) {
+      const bool lost = settings()->deaf || (type == kUnreliable && is_lost());
+      sent(one.request, lost || write_memory(one.request, bytes, one.piece.length) ? 0 : kNoAccess);
+      continue;
+    }
     bool there = true;
     const bool lost = settings()->deaf || (type == kUnreliable && is_lost());
     if (!lost) {
       there = send_fully(&header, sizeof header) && send_fully(bytes, one.piece.length);
     }
     if (ending_) return;
-    complete(false, one.request.id, there || type == kUnreliable ? 0 : kNoAnswer, 0);
+    sent(one.request, there || type == kUnreliable ? 0 : kNoAnswer);
   }
 }
 
-// Of the process at the other end, as long as its queue pair is there.
-bool QueuePair::read_memory(const VerbsSend& request, const VerbsPiece& piece) const {
+// Requests that went well are told of where that was asked for only.
+void QueuePair::sent(const VerbsSend& request, int status) {
+  if (status == 0 && (request.flags & kSignalled) == 0) return;
+  complete(false, request.id, status, 0);
+}
+
+// The process at the other end, as long as its queue pair is there and lets its memory be used; 0 =
+// there is none.
+int QueuePair::process_of_memory(const VerbsSend& request, uint32_t bytes, int access) const {
   ucred peer{};
   socklen_t length = sizeof peer;
   pollfd entry{out_, POLLOUT, 0};
   if (::getsockopt(out_, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 ||
       ::poll(&entry, 1, 0) < 0 || (entry.revents & (POLLHUP | POLLERR)) != 0) {
-    return false;
+    return 0;
   }
   // Of another process nobody here knows the regions.
-  if (peer.pid == ::getpid() &&
-      !may_use(request.remote_key, request.remote_address, piece.length, kRemoteRead)) {
-    return false;
-  }
+  const bool foreign = peer.pid != ::getpid();
+  return foreign || may_use(request.remote_key, request.remote_address, bytes, access) ? peer.pid
+                                                                                       : 0;
+}
+bool QueuePair::read_memory(const VerbsSend& request, const VerbsPiece& piece) const {
+  const int process = process_of_memory(request, piece.length, kRemoteRead);
   const iovec to{reinterpret_cast<void*>(piece.address), piece.length};
   const iovec from{reinterpret_cast<void*>(request.remote_address), piece.length};
-  return ::process_vm_readv(peer.pid, &to, 1, &from, 1, 0) == static_cast<ssize_t>(piece.length);
+  return process > 0 &&
+         ::process_vm_readv(process, &to, 1, &from, 1, 0) == static_cast<ssize_t>(piece.length);
+}
+bool QueuePair::write_memory(const VerbsSend& request, const void* bytes, uint32_t length) const {
+  const int process = process_of_memory(request, length, kRemoteWrite);
+  const iovec from{const_cast<void*>(bytes), length};
+  const iovec to{reinterpret_cast<void*>(request.remote_address), length};
+  return process > 0 &&
+         ::process_vm_writev(process, &from, 1, &to, 1, 0) == static_cast<ssize_t>(length);
 }
 
 void QueuePair::read_all() {

@@ -66,7 +66,10 @@ struct QueuePair : VerbsQueuePair {
 
   void write_all();
   void read_all();
+  void sent(const VerbsSend& request, int status);
+  int process_of_memory(const VerbsSend& request, uint32_t bytes, int access) const;
   bool read_memory(const VerbsSend& request, const VerbsPiece& piece) const;
+  bool write_memory(const VerbsSend& request, const void* bytes, uint32_t length) const;
   bool read_message(int from);
   bool read_fully(int from, void* to, size_t bytes) const;
   bool send_fully(const void* from, size_t bytes) const;
