@@ -36,7 +36,7 @@ def gid_index(device):
 def perftest(row, size, device, index, port):
     """Median latency in us, or the rate in bytes/s."""
     latency = row.endswith("lat")
-    count = 1000 if latency else max(100, min(2000, (100 << 20) // size))
+    count = 1000 if latency else max(20, (16 << 20) // size)
     words = ["ib_" + row, "-d", device, "-x", index, "-s", str(size), "-n", str(count), "-F", "-p", str(port)]
     server = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
@@ -58,7 +58,7 @@ def perftest(row, size, device, index, port):
 def ours(program, device, rows):
     """By row and size, of one run."""
     blocks = [{"kind": "link", "op": "link", "transport": "rdma", "measure": row, "bytes": ROWS[row], "time": "%dms" % TIME_MS} for row in rows]
-    scenario = {"plumbline": 1, "hosts": {"local": 2}, "options": {"rdma_device": device}, "matrix": blocks, "report": ["console"]}
+    scenario = {"plumbline": 1, "hosts": {"local": 2}, "config": {"rdma_device": device}, "matrix": blocks, "report": ["console"]}
     with tempfile.TemporaryDirectory() as folder:
         path, out = os.path.join(folder, "scenario.json"), os.path.join(folder, "out")
         with open(path, "w") as file:

@@ -23,7 +23,7 @@ constexpr int64_t kFewestVerbsTrips = 1000;  // as many as a p99 needs, and perf
 constexpr int64_t kMostVerbsTrips = 20'000;
 constexpr int64_t kVerbsStretch = 4;    // at most so many times the asked time for these
 constexpr int64_t kVerbsQuietMs = 500;  // later messages count as lost
-constexpr unsigned kVerbsLooks = 64;    // between two looks at the connection
+constexpr unsigned kVerbsLooks = 1024;  // between two looks at the connection
 
 using Pairs = std::vector<std::unique_ptr<BareVerbs>>;
 using EndWords = BareVerbs::EndWords;

@@ -16,10 +16,18 @@ namespace {
 // Of the id of a request; those of messages hold how many had been begun with it.
 constexpr uint64_t kReceives = uint64_t{1} << 62, kCredits = uint64_t{1} << 61;
 constexpr size_t kPage = 4096;
-constexpr uint32_t kMostGroup = 16;      // requests that are posted at once
-constexpr uint32_t kCreditRequests = 8;  // that may be under way beside the messages
-constexpr unsigned kLooks = 256;         // between two looks at the clock
-constexpr uint32_t kNumbers = 0xffffff;  // of queue pairs and packets
+constexpr uint32_t kMostGroup = 16;         // requests that are posted at once
+constexpr uint32_t kCreditRequests = 8;     // that may be under way beside the messages
+constexpr size_t kMostUnderWay = 16 << 20;  // bytes: more than any path has room for
+constexpr unsigned kLooks = 1024;           // between two looks at the clock
+constexpr uint32_t kNumbers = 0xffffff;     // of queue pairs and packets
+
+// Even, so that half of it is what credits are given for.
+uint32_t depth_of(const RdmaProfile& profile, size_t bytes) {
+  const size_t fit = std::max<size_t>(kMostUnderWay / bytes, 4) & ~size_t{1};
+  return std::min(static_cast<uint32_t>(profile.most_requests) - kCreditRequests,
+                  static_cast<uint32_t>(fit));
+}
 
 std::byte pattern(size_t index) { return static_cast<std::byte>(index * 131 + 7); }
 
@@ -66,7 +74,7 @@ BareVerbs::BareVerbs(VerbsMove move, size_t bytes, const RdmaProfile& profile)
     : move_(move),
       bytes_(bytes),
       slot_bytes_((bytes + kPage - 1) / kPage * kPage),
-      depth_(static_cast<uint32_t>(profile.most_requests) - kCreditRequests),
+      depth_(depth_of(profile, bytes)),
       group_(std::min(kMostGroup, depth_ / 4)),
       credit_bytes_(message_bytes(profile, 1)) {}
 
@@ -239,8 +247,8 @@ Status BareVerbs::await_one(const Patience& patience) {
 Status BareVerbs::round_trips(bool begins, int count, const Patience& patience,
                               std::vector<int64_t>* times) {
   if (move_ == VerbsMove::kRead && !begins) return {};
+  int64_t start = monotonic_ns();
   for (int i = 0; i < count; ++i) {
-    const int64_t start = monotonic_ns();
     Status done;
     if (move_ == VerbsMove::kRead) {
       done = post(1);
@@ -249,7 +257,10 @@ Status BareVerbs::round_trips(bool begins, int count, const Patience& patience,
     }
     if (done) done = await_one(patience);
     if (!done) return done;
-    if (times != nullptr) times->push_back(monotonic_ns() - start);
+    if (times != nullptr) {
+      const int64_t now = monotonic_ns();
+      times->push_back(now - std::exchange(start, now));
+    }
     if (begins || move_ == VerbsMove::kRead) continue;
     if (done = send_one(); !done) return done;
   }
