@@ -36,7 +36,7 @@ def gid_index(device):
 def perftest(row, size, device, index, port):
     """Median latency in us, or the rate in bytes/s."""
     latency = row.endswith("lat")
-    count = 1000 if latency else max(20, (16 << 20) // size)
+    count = 1000 if latency else max(40, (16 << 20) // size)
     words = ["ib_" + row, "-d", device, "-x", index, "-s", str(size), "-n", str(count), "-F", "-p", str(port)]
     server = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
@@ -51,8 +51,11 @@ def perftest(row, size, device, index, port):
     finally:
         server.kill()
         server.wait()
-    line = [l.split() for l in client.stdout.splitlines() if re.match(r"\s*%d\s+\d+\s" % size, l)][-1]
-    return float(line[4]) if latency else float(line[3]) * MIB  # t_typical; BW average [MB/sec], which are MiB
+    lines = [l.split() for l in client.stdout.splitlines() if re.match(r"\s*%d\s+\d+\s" % size, l)]
+    value = float(lines[-1][4 if latency else 3]) if lines else 0  # t_typical; BW average [MB/sec], which are MiB
+    if value <= 0:
+        sys.exit("%s measured nothing: %s" % (" ".join(words), client.stdout))
+    return value if latency else value * MIB
 
 
 def ours(program, device, rows):

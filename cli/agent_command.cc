@@ -25,6 +25,7 @@
 #include "launch/process.h"
 #include "probes/actions/actions.h"
 #include "probes/actions/rdma_climb.h"
+#include "probes/actions/rdma_meet.h"
 #include "runs/build.h"
 #include "runs/ranks/rank_loop.h"
 
@@ -247,7 +248,29 @@ int run_rdma_climb(const Args& args, Context& context) {
   const Expected<int64_t> port = flag_number(args, "port", 1, 1, kMostPorts);
   if (!port) return usage_failure(context, port.error());
   die_with_parent();
-  climb_rdma({args.get("device"), static_cast<int>(*port), args.get("library")});
+  climb_rdma(
+      {args.get("device"), static_cast<int>(*port), args.get("library"), args.has("counts")});
+  return 0;
+}
+
+int run_rdma_meet(const Args& args, Context& context) {
+  constexpr int64_t kMostPort = 65'535;
+  const Expected<int64_t> port = flag_number(args, "tcp-port", 0, 1, kMostPort);
+  if (!port) return usage_failure(context, port.error());
+  die_with_parent();
+  AskRdmaMeet asked;
+  asked.from_ip = args.get("own");
+  asked.to_ip = args.get("peer");
+  asked.interface = args.get("interface");
+  asked.port = static_cast<int>(*port);
+  asked.listens = args.get("role") == "listens";
+  asked.device = args.get("device");
+  asked.library = args.get("library");
+  for (char c = 0; ::read(STDIN_FILENO, &c, 1) == 1 && c != '\n';) asked.nonce += c;
+  if (asked.nonce.empty()) {
+    return usage_failure(context, {ErrorCode::kUsage, "no nonce on standard input", 0, "", ""});
+  }
+  meet_over_rdma(asked);
   return 0;
 }
 

@@ -37,6 +37,7 @@ int run_rank(const Args& args, Context& context);
 int run_launch(const Args& args, Context& context);
 int run_guard(const Args& args, Context& context);
 int run_rdma_climb(const Args& args, Context& context);
+int run_rdma_meet(const Args& args, Context& context);
 int run_stop(const Args& args, Context& context);
 
 // Its column of examples. Empty for commands that nobody is shown.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "collectives/measure.h"
+#include "collectives/roof_verbs.h"
 #include "collectives/start_sync.h"
 #include "collectives/verifier.h"
 #include "kernels/kernels.h"
@@ -50,7 +51,9 @@ class Roof {
     result_.samples_ns = samples_;
     result_.iterations = samples_.size();
     result_.resolved.transport = context_.group->transport_name();
-    result_.resolved.algorithm = mapped_.value_or(false) ? "mapped" : "none";
+    result_.resolved.algorithm = mapped_.value_or(false) ? "mapped"
+                                 : verbs_ && *verbs_     ? "verbs"
+                                                         : "none";
     return std::move(result_);
   }
 
@@ -206,6 +209,13 @@ class Roof {
     const Expected<bool> mapped = map_arrays(*stream);
     if (!mapped) return fail(mapped.error());
     if (*mapped) return copy_theirs(*stream, !sends, sends, ns);
+    if (arrays_.empty()) {
+      const Expected<VerbsRoof*> verbs = verbs_over(*stream);
+      if (!verbs) return fail(verbs.error());
+      if (*verbs != nullptr) {
+        return (*verbs)->one_way(sends, *stream, context_.group->wait_options(), watchdog(), ns);
+      }
+    }
     return raw_stream(*stream, sends, cell_.bytes, chunk_, context_.group->wait_options(),
                       watchdog(), &ns, raw_arrays());
   }
@@ -265,6 +275,18 @@ class Roof {
     return true;
   }
 
+  // Where the two ranks talk over RDMA: what the verbs alone bring. Both ends come to the same
+  // answer, once.
+  Expected<VerbsRoof*> verbs_over(ByteStream& stream) {
+    if (!verbs_) {
+      auto joined = VerbsRoof::join(stream, bytes(), cell_.op == "raw_pingpong",
+                                    context_.group->wait_options(), watchdog());
+      if (!joined) return fail(joined.error());
+      verbs_ = std::move(*joined);
+    }
+    return verbs_->get();
+  }
+
   Status copy_theirs(ByteStream& stream, bool takes, bool taken, int64_t& ns) {
     const Arrays& one = next_arrays();
     const std::span<const std::byte> theirs =
@@ -284,8 +306,11 @@ class Roof {
       if (cell_.op == "raw_exchange") {
         return raw_exchange(**stream, size, count, wait, watchdog(), &out);
       }
-      return raw_pingpong(**stream, context_.group->rank() == 0, size, count, wait, watchdog(),
-                          &out);
+      const bool begins = context_.group->rank() == 0;
+      const Expected<VerbsRoof*> verbs = verbs_over(**stream);
+      if (!verbs) return fail(verbs.error());
+      if (*verbs != nullptr) return (*verbs)->round_trips(begins, count, wait, watchdog(), &out);
+      return raw_pingpong(**stream, begins, size, count, wait, watchdog(), &out);
     };
     // Where a large one takes long, a few must do.
     const bool large = size > kLargeMessage;
@@ -317,7 +342,8 @@ class Roof {
   size_t chunk_ = kRoofChunk;  // bytes of one call, of the path that is measured
   std::vector<Arrays> arrays_;
   size_t turn_ = 0;
-  std::optional<bool> mapped_;  // the peer's arrays are; none = not tried yet
+  std::optional<bool> mapped_;                       // the peer's arrays are; none = not tried yet
+  std::optional<std::unique_ptr<VerbsRoof>> verbs_;  // none = not tried yet; null = there are none
   ReduceFn reduce_ = nullptr;
   uint64_t elements_ = 0;
   std::vector<int64_t> samples_;

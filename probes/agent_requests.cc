@@ -100,7 +100,9 @@ PLUMBLINE_MESSAGE(CaptureStopped, "summary", summary, packets, dropped, cut, byt
 PLUMBLINE_MESSAGE(AskCaptureRead, "id", id, offset, bytes)
 PLUMBLINE_MESSAGE(CapturePiece, "base64", base64, end)
 PLUMBLINE_MESSAGE(AskCommand, "command", label, command, timeout_ms)
-PLUMBLINE_MESSAGE(AskRdma, "device", device, port, library)
+PLUMBLINE_MESSAGE(AskRdma, "device", device, port, library, counts)
+PLUMBLINE_MESSAGE(AskRdmaMeet, "from_ip to_ip port device nonce", from_ip, interface, to_ip, port,
+                  listens, device, library, nonce)
 PLUMBLINE_MESSAGE(AskEndpoint, "url", url, model, key, questions, silence_ms)
 
 static void to_json(Json& json, const CountersReply& reply) { json = reply.counts; }
@@ -166,6 +168,7 @@ template struct AgentWire<AskCaptureStop>;
 template struct AgentWire<AskCaptureRead>;
 template struct AgentWire<AskCommand>;
 template struct AgentWire<AskRdma>;
+template struct AgentWire<AskRdmaMeet>;
 template struct AgentWire<AskEndpoint>;
 
 }  // namespace plumbline

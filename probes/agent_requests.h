@@ -215,6 +215,14 @@ struct AskRdma {
   std::string device = {};
   int port = 1;
   std::string library = {};  // of verbs; empty = the system's
+  bool counts = false;       // of queue pairs and regions, too
+};
+// To two agents at the same time, one of which listens on the port.
+struct AskRdmaMeet : AskedPort {
+  PLUMBLINE_ASKS("rdma.meet", RdmaClimb);
+  bool listens = false;
+  std::string device = {}, library = {};
+  std::string nonce = {};
 };
 struct AskEndpoint {
   PLUMBLINE_ASKS("endpoint", EndpointEvidence);

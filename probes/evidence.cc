@@ -14,7 +14,7 @@
 namespace plumbline {
 
 PLUMBLINE_JSON_FIELDS(JobHost, name, data, interface, speed, reached_by, ssh, where, apart, ports,
-                      samples, uncalled, rdma_devices)
+                      samples, uncalled, rdma_devices, rdma_towards)
 PLUMBLINE_JSON_FIELDS(Job, file, hosts, ranks, port_base, master_port, ports, extra_ports, rdma,
                       rdma_or_tcp, deep, idle_s, config, problems, names)
 PLUMBLINE_JSON_FIELDS(AddressEvidence, ip, prefix, scope, flags)
@@ -34,8 +34,8 @@ PLUMBLINE_JSON_FIELDS(BufferEvidence, asked, send, receive, error)
 PLUMBLINE_JSON_FIELDS(RdmaDevice, name, netdev, link_layer, transport, port, state, active_mtu,
                       gids)
 PLUMBLINE_JSON_FIELDS(RdmaRung, name, error, text)
-PLUMBLINE_JSON_FIELDS(RdmaClimb, device, profile, port, error, rungs)
-PLUMBLINE_JSON_FIELDS(RdmaEvidence, library, library_error, hardware, devices, climbs)
+PLUMBLINE_JSON_FIELDS(RdmaClimb, device, profile, port, peer, error, rungs)
+PLUMBLINE_JSON_FIELDS(RdmaEvidence, library, library_error, hardware, devices, climbs, meetings)
 PLUMBLINE_JSON_FIELDS(CommandEvidence, label, command, status, out, error)
 PLUMBLINE_JSON_FIELDS(EndpointTry, what, end, status, error, text, model, cut_short, took_ns,
                       tokens, first_token_ns)

@@ -42,6 +42,7 @@ struct JobHost {
   // Of these, the ones on which the hosts named here never call.
   std::map<std::string, std::vector<int>> uncalled = {};
   std::vector<std::string> rdma_devices = {};  // that the host file names (a JACCL matrix)
+  std::map<std::string, std::string> rdma_towards = {};  // the first one for each other host
 };
 
 struct Job {
@@ -171,6 +172,7 @@ struct RdmaRung {
 struct RdmaClimb {
   std::string device, profile;
   int port = 1;
+  std::string peer;   // with which host; empty = alone
   std::string error;  // why nothing could be tried
   std::vector<RdmaRung> rungs;
 };
@@ -179,7 +181,8 @@ struct RdmaEvidence {
   std::string library_error;
   std::string hardware;  // why the hardware cannot, as far as it can be told; empty = may
   std::vector<RdmaDevice> devices;
-  std::vector<RdmaClimb> climbs;  // where the job asks for RDMA
+  std::vector<RdmaClimb> climbs;    // where the job asks for RDMA
+  std::vector<RdmaClimb> meetings;  // the same, with each other host once
 };
 
 struct CommandEvidence {

@@ -1,7 +1,5 @@
 #include "probes/rdma_rungs.h"
 
-#include "core/ranges.h"
-
 namespace plumbline {
 namespace {
 
@@ -18,12 +16,33 @@ constexpr RdmaRungRow kRungs[] = {
     {"init", "rdma.rtr", "the queue pair does not take its port"},
 };
 
+constexpr RdmaRungRow kPairRungs[] = {
+    {"talk", "", "the two ends cannot tell one another their queue pairs over TCP"},
+    {"qp", "rdma.qp_limit", "a queue pair cannot be made"},
+    {"rtr", "rdma.rtr", "the queue pair does not become ready to receive from the other host"},
+    {"echo", "rdma.path", "4 KiB do not come back over the queue pair"},
+    {"rate", "rdma.path", "not all of many messages arrive"},
+};
+
+// Told beside the others, with a number and no verdict of their own.
+constexpr RdmaRungRow kCounts[] = {
+    {"qps", "rdma.qp_limit", "queue pairs that can be made"},
+    {"mrs", "rdma.mr_limit", "regions that can be registered"},
+};
+
 }  // namespace
 
 std::span<const RdmaRungRow> rdma_rungs() { return kRungs; }
+std::span<const RdmaRungRow> rdma_pair_rungs() { return kPairRungs; }
 
 const RdmaRungRow* find_rdma_rung(std::string_view name) {
-  return find_where(kRungs, [&](const RdmaRungRow& row) { return name == row.name; });
+  for (const std::span<const RdmaRungRow> rows :
+       {rdma_rungs(), rdma_pair_rungs(), std::span<const RdmaRungRow>(kCounts)}) {
+    for (const RdmaRungRow& row : rows) {
+      if (name == row.name) return &row;
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace plumbline

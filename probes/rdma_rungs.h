@@ -1,5 +1,5 @@
-// The steps to a queue pair on one RDMA device, in their order, and of which cause it is a sign
-// where one fails. Pure.
+// The steps to a queue pair on one RDMA device and of one with another host, in their order, and of
+// which cause it is a sign where one fails. Pure.
 #pragma once
 
 #include <span>
@@ -12,7 +12,9 @@ struct RdmaRungRow {
   const char* cause;
   const char* what;  // "a protection domain cannot be made"
 };
-std::span<const RdmaRungRow> rdma_rungs();
+std::span<const RdmaRungRow> rdma_rungs();  // on one device
+std::span<const RdmaRungRow>
+rdma_pair_rungs();  // with another host's; without a cause = no verdict
 // nullptr: there is none of that name.
 const RdmaRungRow* find_rdma_rung(std::string_view name);
 

@@ -127,7 +127,9 @@ Job job_of(const DiagnoseRequest& request) {
       const std::string why = talk_reason(hosts, i, j);
       if (!why.empty()) out.apart[hosts[j].name] = why;
     }
-    for (const std::vector<std::string>& cell : host.rdma) {
+    for (size_t j = 0; j < host.rdma.size(); ++j) {
+      const std::vector<std::string>& cell = host.rdma[j];
+      if (!cell.empty() && j < hosts.size()) out.rdma_towards[hosts[j].name] = cell.front();
       for (const std::string& device : cell) {
         if (!is_in(out.rdma_devices, device)) out.rdma_devices.push_back(device);
       }

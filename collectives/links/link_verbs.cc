@@ -131,7 +131,7 @@ Status send_on(Pairs& pairs, int64_t time_ns, const Patience& patience) {
   for (unsigned looks = 1;; ++looks) {
     const bool more = !enough.passed();
     for (const auto& pair : pairs) {
-      if (Status done = pair->step(more); !done) return done;
+      if (Status done = pair->step(more ? UINT64_MAX : 0); !done) return done;
     }
     if (!more && all_ended(pairs)) return {};
     if (looks % kVerbsLooks != 0) continue;

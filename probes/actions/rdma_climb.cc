@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <sstream>
+#include <vector>
 
 #include "core/command.h"
 #include "core/host/process_facts.h"
@@ -28,9 +29,19 @@ namespace plumbline {
 namespace {
 
 constexpr unsigned kStepSeconds = 4;
-constexpr int64_t kClimbMs = 15'000;
+constexpr int64_t kRungsMs = 28'000;
 constexpr size_t kRegionBytes = 16384;  // a page of every machine
+constexpr size_t kMostRungs = 16;       // that a child may tell of
+constexpr unsigned kCountSeconds = 10;
+constexpr int64_t kCountNs = 3 * kSecond;
+constexpr int kMostCounted = 2000;
 constexpr const char *kBegins = "begin ", *kDone = "done ", *kFailed = "failed ";
+
+void say_rung(const char* what, const char* name, const std::string& text) {
+  const std::string line = fmt::format("{}{} {}\n", what, name, escaped(text));
+  // At once: the next thing may be a crash.
+  static_cast<void>(!::write(STDOUT_FILENO, line.data(), line.size()));
+}
 
 // The system's words for the errno of a call; some providers set none.
 std::string error_text(int number) {
@@ -49,7 +60,10 @@ class Climber {
                     step("gid", &Climber::find_gid) && step("pd", &Climber::make_domain) &&
                     step("cq", &Climber::make_cq) && step("qp", &Climber::make_qp) &&
                     step("mr", &Climber::make_region) && step("init", &Climber::init);
-    static_cast<void>(up);
+    if (up && asked_.counts) {
+      take_rung("qps", kCountSeconds, [&](std::string& found) { return count_pairs(found); });
+      take_rung("mrs", kCountSeconds, [&](std::string& found) { return count_regions(found); });
+    }
     give_back();
   }
 
@@ -57,19 +71,13 @@ class Climber {
   // A step returns what is wrong; what it found is in found_.
   using Step = std::string (Climber::*)();
   bool step(const char* name, Step take) {
-    say(kBegins, name, "");
-    found_.clear();
-    errno = 0;
-    alarm(kStepSeconds);
-    const std::string wrong = (this->*take)();
-    alarm(0);
-    say(wrong.empty() ? kDone : kFailed, name, wrong.empty() ? found_ : wrong);
-    return wrong.empty();
-  }
-  static void say(const char* what, const char* name, const std::string& text) {
-    const std::string line = fmt::format("{}{} {}\n", what, name, escaped(text));
-    // At once: the next thing may be a crash.
-    static_cast<void>(!::write(STDOUT_FILENO, line.data(), line.size()));
+    return take_rung(name, kStepSeconds, [&](std::string& found) {
+      found_.clear();
+      errno = 0;
+      std::string wrong = (this->*take)();
+      found = found_;
+      return wrong;
+    });
   }
 
   std::string load() {
@@ -137,12 +145,16 @@ class Climber {
     cq_ = verbs_.create_cq(context_, 2 * profile_.requests, nullptr, nullptr, 0);
     return cq_ == nullptr ? error_text(errno) : std::string();
   }
-  std::string make_qp() {
+  VerbsQpRequest pair_request() const {
     VerbsQpRequest request;
     request.send_cq = request.receive_cq = cq_;
     request.limits.sends = request.limits.receives = static_cast<uint32_t>(profile_.requests);
     request.limits.send_pieces = request.limits.receive_pieces = 1;
     request.type = profile_.qp_type;
+    return request;
+  }
+  std::string make_qp() {
+    VerbsQpRequest request = pair_request();
     qp_ = verbs_.create_qp(domain_, &request);
     found_ = profile_.qp_type == kReliable ? "RC" : "UC";
     return qp_ == nullptr ? found_ + ": " + error_text(errno) : std::string();
@@ -161,6 +173,39 @@ class Climber {
     const int failed =
         verbs_.modify_qp(qp_, &attributes, kMaskState | kMaskPkey | kMaskPort | kMaskAccess);
     return failed == 0 ? std::string() : error_text(failed > 0 ? failed : errno);
+  }
+
+  // How many more of them there can be, until one cannot be made or the time is over. The first
+  // one is ours; all others are given back at once.
+  std::string count_pairs(std::string& found) {
+    std::vector<VerbsQueuePair*> more;
+    const Deadline enough = Deadline::after_ns(kCountNs);
+    bool all = false;
+    while (!all && static_cast<int>(more.size()) < kMostCounted && !enough.passed()) {
+      VerbsQpRequest request = pair_request();
+      VerbsQueuePair* const one = verbs_.create_qp(domain_, &request);
+      all = one == nullptr;
+      if (!all) more.push_back(one);
+    }
+    found = counted(more.size() + 1, all);
+    for (VerbsQueuePair* one : more) verbs_.destroy_qp(one);
+    return {};
+  }
+  std::string count_regions(std::string& found) {
+    std::vector<VerbsRegion*> more;
+    const Deadline enough = Deadline::after_ns(kCountNs);
+    bool all = false;
+    while (!all && static_cast<int>(more.size()) < kMostCounted && !enough.passed()) {
+      VerbsRegion* const one = verbs_.reg_mr(domain_, memory_.get(), kRegionBytes, kLocalWrite);
+      all = one == nullptr;
+      if (!all) more.push_back(one);
+    }
+    found = counted(more.size() + 1, all);
+    for (VerbsRegion* one : more) verbs_.dereg_mr(one);
+    return {};
+  }
+  static std::string counted(size_t count, bool all) {
+    return fmt::format("{}{}", count, all ? "" : " and more");
   }
 
   void give_back() {
@@ -226,7 +271,7 @@ RdmaClimb read_climb(const AskRdma& asked, const std::string& said, const std::s
     for (const char* what : {kBegins, kDone, kFailed}) {
       if (!line.starts_with(what)) continue;
       const auto [name, text] = name_and_text(std::string_view(line).substr(std::strlen(what)));
-      if (find_rdma_rung(name) == nullptr || climb.rungs.size() >= rdma_rungs().size()) continue;
+      if (find_rdma_rung(name) == nullptr || climb.rungs.size() >= kMostRungs) continue;
       if (what == kBegins) {
         at = name;
         continue;
@@ -245,15 +290,34 @@ RdmaClimb read_climb(const AskRdma& asked, const std::string& said, const std::s
   return climb;
 }
 
+bool take_rung(const char* name, unsigned seconds,
+               const std::function<std::string(std::string& found)>& take) {
+  say_rung(kBegins, name, "");
+  std::string found;
+  alarm(seconds);
+  const std::string wrong = take(found);
+  alarm(0);
+  say_rung(wrong.empty() ? kDone : kFailed, name, wrong.empty() ? found : wrong);
+  return wrong.empty();
+}
+
+Expected<RdmaClimb> run_rungs(const AskRdma& about, const std::vector<std::string>& words,
+                              const std::string& input, const AgentCall& call) {
+  CommandOptions options;
+  options.input = input;
+  const auto done = run_command(words, within(call, kRungsMs * kMillisecond).deadline, options);
+  if (done) return read_climb(about, done->out, ending_of_climb(done->status));
+  return read_climb(about, "", done.error().message());
+}
+
 Expected<RdmaClimb> climb_in_child(const AskRdma& asked, const AgentCall& call) {
   const Expected<std::string> program = own_program_path();
   if (!program) return fail(program.error());
   std::vector<std::string> words = {*program,     "rdma-climb", "--device",
                                     asked.device, "--port",     std::to_string(asked.port)};
   if (!asked.library.empty()) words.insert(words.end(), {"--library", asked.library});
-  const auto done = run_command(words, within(call, kClimbMs * kMillisecond).deadline);
-  if (done) return read_climb(asked, done->out, ending_of_climb(done->status));
-  return read_climb(asked, "", done.error().message());
+  if (asked.counts) words.emplace_back("--counts");
+  return run_rungs(asked, words, "", call);
 }
 
 }  // namespace plumbline

@@ -5,6 +5,10 @@
 // step before it takes it, and has a few seconds for each. No step is tried twice. Nothing is sent.
 #pragma once
 
+#include <functional>
+#include <string>
+#include <vector>
+
 #include "core/diagnosis/host_agent.h"
 #include "core/error.h"
 #include "probes/agent_requests.h"
@@ -18,6 +22,15 @@ Expected<RdmaClimb> climb_in_child(const AskRdma& asked, const AgentCall& call);
 // In the child: a line for each step on standard output. Ends the process with SIGALRM where a step
 // takes too long.
 void climb_rdma(const AskRdma& asked);
+
+// What both children of this kind share. In the child: says a step before it is taken and what came
+// of it, on standard output; ends the process with SIGALRM where it takes longer. `take` returns
+// what is wrong, or puts what it found into its argument. false = something was wrong.
+bool take_rung(const char* name, unsigned seconds,
+               const std::function<std::string(std::string& found)>& take);
+// In the agent: runs such a child and reads what it says.
+Expected<RdmaClimb> run_rungs(const AskRdma& about, const std::vector<std::string>& words,
+                              const std::string& input, const AgentCall& call);
 
 // Of the child, by its exit status (128 + signal); empty = in order.
 std::string ending_of_climb(int status);

@@ -16,6 +16,7 @@
 #include "probes/actions/host_state.h"
 #include "probes/actions/neighbour.h"
 #include "probes/actions/rdma_climb.h"
+#include "probes/actions/rdma_meet.h"
 #include "probes/agent_requests.h"
 #include "probes/evidence_query.h"
 #include "probes/job/look.h"
@@ -161,6 +162,8 @@ std::vector<AgentRequest> host_requests() {
           "processes and TCP sockets of somebody's own job here, looked at twice", run_job),
       AgentWire<AskRdma>::row("what a program needs of an RDMA device, tried in a child process",
                               climb_in_child),
+      AgentWire<AskRdmaMeet>::row("tries RDMA with another host's agent, in a child process",
+                                  meet_in_child),
       AgentWire<AskCommand>::row("runs a read-only command and returns its output", run_words),
       AgentWire<AskEndpoint>::row("asks a server of language models, as its clients do",
                                   try_endpoint),

@@ -168,29 +168,6 @@ void run_commands(ProbeContext& context, const std::vector<ProbeCallSpec>& calls
   }
 }
 
-// What the job would need of its devices, where it asks for RDMA: nothing is taken of them for a
-// job that does not.
-void climb_rdma_devices(ProbeContext& context) {
-  constexpr size_t kMostDevices = 8;
-  constexpr int64_t kClimbMs = 16'000;
-  EvidenceSet& evidence = context.evidence;
-  if (!evidence.job.rdma) return;
-  AgentBatch batch(context);
-  for (size_t i = 0; i < evidence.hosts.size(); ++i) {
-    HostEvidence& host = evidence.hosts[i];
-    if (!host.rdma || !same_as_earlier(evidence, evidence.job.hosts[i]).empty()) continue;
-    const std::vector<std::string>& named = evidence.job.hosts[i].rdma_devices;
-    size_t asked = 0;
-    for (const RdmaDevice& device : host.rdma->devices) {
-      if (!named.empty() && !is_in(named, device.name)) continue;
-      if (++asked > kMostDevices) break;
-      batch.ask(i, AskRdma{device.name, device.port, {}}, kClimbMs,
-                [&host](RdmaClimb climb) { host.rdma->climbs.push_back(std::move(climb)); });
-    }
-  }
-  batch.collect();
-}
-
 // Reachability from everywhere at once; the questions from one host alone, because such servers
 // answer one at a time, and would be full of ours.
 void ask_endpoint(ProbeContext& context, const AskEndpoint& asked) {
@@ -358,7 +335,7 @@ void gather_evidence(ProbeContext& context, unsigned needs, const std::vector<Pr
     gather_pairs(context, needs, traces);
   }
   if ((needs & kNeedCommand) != 0 && !stop()) run_commands(context, calls);
-  if ((needs & kNeedRdma) != 0 && !stop()) climb_rdma_devices(context);
+  if ((needs & kNeedRdma) != 0 && !stop()) gather_rdma(context);
   if ((needs & kNeedEndpoint) != 0 && !stop()) {
     say("asking the server of language models");
     ask_endpoints(context, calls);

@@ -82,9 +82,11 @@ bool is_ours(const PortTry& attempt);
 // The number of a host by its name; as many as there are hosts when there is none.
 size_t index_of(const EvidenceSet& evidence, const std::string& host);
 
-// Parts of gather_evidence, in gather_pairs.cc, gather_later.cc and gather_quality.cc.
+// Parts of gather_evidence, in gather_pairs.cc, gather_later.cc, gather_quality.cc and
+// gather_rdma.cc.
 void gather_pairs(ProbeContext& context, unsigned needs, std::vector<std::string>& traces);
 void gather_quality(ProbeContext& context, unsigned needs);
+void gather_rdma(ProbeContext& context);
 // Where an agent may not send ARP requests of its own, the kernel's word comes late: it gives up
 // only after seconds. Asks again for the pairs that nothing else has settled; for use right behind
 // the attempts to connect.

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
+#include "core/number.h"
 #include "core/ranges.h"
 #include "probes/checks.h"
 #include "probes/evidence_query.h"
@@ -63,7 +65,8 @@ std::vector<RdmaDevice> devices_for(const JobHost& job, const HostEvidence& host
 class RdmaJudge {
  public:
   RdmaJudge(const EvidenceSet& evidence, const JobHost& job, const HostEvidence& host)
-      : asked_(evidence.job.rdma),
+      : evidence_(evidence),
+        asked_(evidence.job.rdma),
         must_(asked_ && !evidence.job.rdma_or_tcp),
         job_(job),
         host_(host) {}
@@ -153,15 +156,85 @@ class RdmaJudge {
       if (const RdmaRung* failed = first_failed(climb)) return blame_rung(climb, *failed);
     }
     for (const RdmaClimb& climb : host_.rdma->climbs) {
-      if (climb.rungs.size() == rdma_rungs().size()) continue;
+      if (const std::string few = too_few(climb, "qps"); !few.empty()) {
+        return blame("rdma.qp_limit", few, remedy_of_rung("rdma.qp_limit", climb));
+      }
+      if (const std::string few = too_few(climb, "mrs"); !few.empty()) {
+        return blame("rdma.mr_limit", few, remedy_of_rung("rdma.mr_limit", climb));
+      }
+    }
+    for (const RdmaClimb& meeting : host_.rdma->meetings) {
+      const RdmaRung* const failed = first_failed(meeting);
+      const RdmaRungRow* const row = failed == nullptr ? nullptr : find_rdma_rung(failed->name);
+      if (row == nullptr || *row->cause == '\0' || told_by_peer(meeting, *failed)) continue;
+      return blame_rung(meeting, *failed);
+    }
+    for (const RdmaClimb& climb : host_.rdma->climbs) {
+      if (climb.rungs.size() >= rdma_rungs().size()) continue;
       return say(kUnknown,
                  fmt::format("{} port {} was not tried to the end: {}", climb.device, climb.port,
                              climb.error.empty() ? "no step failed" : climb.error));
     }
-    return say(kPass, describe_devices(active) + ", with a GID" +
-                          (host_.rdma->climbs.empty() ? ""
-                                                      : "; a queue pair and a region can be "
-                                                        "made"));
+    for (const RdmaClimb& meeting : host_.rdma->meetings) {
+      const RdmaRung* const failed = first_failed(meeting);
+      if (failed == nullptr && meeting.error.empty()) continue;
+      if (failed != nullptr && told_by_peer(meeting, *failed)) continue;
+      return say(kUnknown, fmt::format("RDMA with {} was not tried to the end: {}", meeting.peer,
+                                       failed == nullptr ? meeting.error : failed->error));
+    }
+    return say(kPass, describe_devices(active) + ", with a GID" + made());
+  }
+
+  // "; 9 queue pairs and 100 regions can be made; with mini2: 47 us, 5.1 GB/s".
+  std::string made() const {
+    if (host_.rdma->climbs.empty()) return {};
+    std::string out = "; a queue pair and a region can be made";
+    for (const RdmaClimb& climb : host_.rdma->climbs) {
+      const std::string pairs = text_of(climb, "qps"), regions = text_of(climb, "mrs");
+      if (pairs.empty() || regions.empty()) continue;
+      out +=
+          fmt::format("; {} has room for {} queue pairs, {} regions", climb.device, pairs, regions);
+    }
+    for (const RdmaClimb& meeting : host_.rdma->meetings) {
+      const std::string echo = text_of(meeting, "echo"), rate = text_of(meeting, "rate");
+      if (!echo.empty()) out += fmt::format("; with {}: {}, {}", meeting.peer, echo, rate);
+    }
+    return out;
+  }
+  static std::string text_of(const RdmaClimb& climb, const char* name) {
+    const RdmaRung* const rung =
+        find_where(climb.rungs, [&](const RdmaRung& one) { return one.name == name; });
+    return rung == nullptr ? std::string() : rung->text;
+  }
+
+  // What is lost on the way is seen at both ends; the one that comes first in the file tells it.
+  bool told_by_peer(const RdmaClimb& meeting, const RdmaRung& failed) const {
+    if (failed.name != "echo" && failed.name != "rate") return false;
+    const HostEvidence* const peer = find_host(evidence_, meeting.peer);
+    if (peer == nullptr || !peer->rdma) return false;
+    const auto& hosts = evidence_.job.hosts;
+    const auto place = [&](const std::string& name) {
+      return std::find_if(hosts.begin(), hosts.end(),
+                          [&](const JobHost& host) { return host.name == name; });
+    };
+    return place(meeting.peer) < place(job_.name) &&
+           any_of(peer->rdma->meetings, [&](const RdmaClimb& other) {
+             const RdmaRung* const theirs = first_failed(other);
+             return other.peer == job_.name && theirs != nullptr &&
+                    (theirs->name == "echo" || theirs->name == "rate");
+           });
+  }
+
+  // One queue pair for each other host, and at least two regions for each (what comes, what goes).
+  std::string too_few(const RdmaClimb& climb, const char* name) const {
+    const std::string text = text_of(climb, name);
+    const auto count = parse_whole<size_t>(text);  // nothing where there are more
+    const bool regions = name == std::string_view("mrs");
+    const size_t peers = evidence_.job.hosts.size() - 1, wanted = regions ? 2 * peers : peers;
+    if (!count || *count >= wanted) return {};
+    return fmt::format("{} port {}: only {} {} can be made, and {} other hosts need {}",
+                       climb.device, climb.port, *count, regions ? "regions" : "queue pairs", peers,
+                       wanted);
   }
 
   static const RdmaRung* first_failed(const RdmaClimb& climb) {
@@ -171,8 +244,9 @@ class RdmaJudge {
   HostVerdict blame_rung(const RdmaClimb& climb, const RdmaRung& failed) const {
     const RdmaRungRow* row = find_rdma_rung(failed.name);
     const std::string cause = row == nullptr ? "rdma.no_device" : row->cause;
+    const std::string with = climb.peer.empty() ? "" : " with " + climb.peer;
     return blame(cause.c_str(),
-                 fmt::format("{} port {}: {}: {}", climb.device, climb.port,
+                 fmt::format("{} port {}{}: {}: {}", climb.device, climb.port, with,
                              row == nullptr ? failed.name : row->what, failed.error),
                  remedy_of_rung(cause, climb));
   }
@@ -211,9 +285,17 @@ class RdmaJudge {
                                       "out of a bridge: the provider takes the GID at index {}",
                                       profile.gid_index));
     }
+    if (!climb.peer.empty() && cause != "rdma.qp_limit") {
+      return Remedy(fmt::format(
+          "does the cable of {} end in {}, in the device that the host file names there? Else give "
+          "both ends addresses of one network (the GIDs are made from them), the same MTU, and let "
+          "UDP port 4791 (RoCE) through",
+          climb.device, climb.peer));
+    }
     return Remedy(left_behind);
   }
 
+  const EvidenceSet& evidence_;
   bool asked_, must_;
   const JobHost& job_;
   const HostEvidence& host_;

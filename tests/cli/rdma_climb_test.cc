@@ -91,6 +91,22 @@ TEST_F(RdmaClimbs, ADeviceThatIsNotThereIsToldWithThoseThatAre) {
   EXPECT_EQ(failed("", "rdma_en9"), "device: it lists rdma_en2, rdma_en3");
 }
 
+// Counted only where that is asked for, and given back.
+TEST_F(RdmaClimbs, QueuePairsAndRegionsAreCounted) {
+  const std::string settings = folder_.write("settings", kSound + "most qp 10\nmost mr 100\n");
+  for (int turn = 0; turn < 2; ++turn) {
+    const Finished done =
+        run_program(plumbline_argv({"rdma-climb", "--device", "rdma_en2", "--counts", "--library",
+                                    test::fake_verbs_library()}),
+                    {"FAKE_VERBS=" + settings});
+    const RdmaClimb seen = read_climb({"rdma_en2", 1, ""}, done.out, ending_of_climb(done.status));
+    ASSERT_EQ(seen.rungs.size(), rdma_rungs().size() + 2);
+    EXPECT_EQ(seen.rungs[10].name + " " + seen.rungs[10].text, "qps 10");
+    EXPECT_EQ(seen.rungs[11].name + " " + seen.rungs[11].text, "mrs 100");
+  }
+  EXPECT_EQ(climb("").rungs.size(), rdma_rungs().size());
+}
+
 // The profile of the device decides: Apple's takes no RC, others are not asked for UC.
 TEST_F(RdmaClimbs, TheProfileChoosesTheTypeOfTheQueuePair) {
   EXPECT_EQ(failed("rc refused"), "");

@@ -70,5 +70,19 @@ TEST(MappedRoofs, GoTheWayOfTheOperationsThatAreHeldAgainstThem) {
   EXPECT_EQ(ways("raw_stream", "shm", 3'000'004, "128Ki"), std::vector<std::string>(2, "none"));
 }
 
+// Ranks that talk over RDMA are held against the verbs alone. (On Apple's: a message of at most
+// 512 KiB.)
+TEST(VerbsRoofs, AreThoseOfRanksThatTalkOverRdma) {
+  const std::vector<std::string> verbs(2, "verbs"), stream(2, "none");
+  for (const uint64_t bytes : {8, 4096, 100'000}) {
+    EXPECT_EQ(ways("raw_pingpong", "rdma", bytes, "0"), verbs) << bytes;
+    EXPECT_EQ(ways("raw_stream", "rdma", bytes, "0"), verbs) << bytes;
+  }
+  EXPECT_EQ(ways("raw_stream", "rdma", 3'000'004, "0"), verbs);
+  EXPECT_EQ(ways("raw_pingpong", "rdma", 3'000'004, "0"), stream);
+  EXPECT_EQ(ways("raw_exchange", "rdma", 4096, "0"), stream);
+  EXPECT_EQ(ways("raw_pingpong", "tcp", 4096, "0"), stream);
+}
+
 }  // namespace
 }  // namespace plumbline

@@ -131,8 +131,8 @@ Status BareVerbs::connect(const EndWords& theirs) {
 
 // ---- requests ----
 
-// The end of the last one is told, and so that of all before it.
-Status BareVerbs::post(uint32_t count) {
+// `is_told`: the end of the last one, and so that of all before it.
+Status BareVerbs::post(uint32_t count, bool is_told) {
   std::array<VerbsSend, kMostGroup> requests;
   VerbsPiece piece{reinterpret_cast<uintptr_t>(move_ == VerbsMove::kRead ? in() : out()),
                    static_cast<uint32_t>(bytes_), pair_->local_key()};
@@ -149,8 +149,7 @@ Status BareVerbs::post(uint32_t count) {
     request.remote_address = remote_address_;
     request.remote_key = remote_key_;
   }
-  // Of single ones, now and then.
-  if (count > 1 || move_ == VerbsMove::kRead || begun_ + count - told_ >= group_) {
+  if (is_told) {
     requests[count - 1].flags |= kSignalled;
     told_ = begun_ + count;
   }
@@ -215,7 +214,8 @@ Status BareVerbs::collect() {
 
 Status BareVerbs::send_one() {
   out()[bytes_ - 1] = mark_of(begun_);
-  if (Status posted = post(1); !posted) return posted;
+  // Now and then: nobody waits for it.
+  if (Status posted = post(1, begun_ + 1 - told_ >= kCreditRequests); !posted) return posted;
   // WRITEs are not awaited by their completions, which fill the queue up.
   return begun_ - ended_ > depth_ / 2 ? collect() : Status();
 }
@@ -251,7 +251,7 @@ Status BareVerbs::round_trips(bool begins, int count, const Patience& patience,
   for (int i = 0; i < count; ++i) {
     Status done;
     if (move_ == VerbsMove::kRead) {
-      done = post(1);
+      done = post(1, true);
     } else if (begins) {
       done = send_one();
     }
@@ -264,31 +264,35 @@ Status BareVerbs::round_trips(bool begins, int count, const Patience& patience,
     if (begins || move_ == VerbsMove::kRead) continue;
     if (done = send_one(); !done) return done;
   }
+  // Each was answered.
+  answered_ = begun_;
   return {};
 }
 
 // ---- bandwidth ----
 
-Status BareVerbs::step(bool more) {
+Status BareVerbs::step(uint64_t more) {
   if (Status done = collect(); !done) return done;
-  if (move_ == VerbsMove::kSend) credits_ = received_ * (depth_ / 2);
+  ended_ = std::max(ended_, answered_);
+  const uint64_t read = answered_ + (received_ - awaited_) * (depth_ / 2);
   const auto has_room = [&] {
-    const uint64_t unread = move_ == VerbsMove::kSend ? begun_ - credits_ : 0;
+    const uint64_t unread = move_ == VerbsMove::kSend ? begun_ - read : 0;
     return std::max(unread, begun_ - ended_) + group_ <= depth_;
   };
-  while (more && has_room()) {
-    if (Status posted = post(group_); !posted) return posted;
+  while (more > 0 && has_room()) {
+    const auto part = static_cast<uint32_t>(std::min<uint64_t>(group_, more));
+    if (Status posted = post(part, true); !posted) return posted;
+    more -= part;
   }
   return {};
 }
 
 Status BareVerbs::take() {
-  const uint64_t before = received_;
   if (Status done = collect(); !done) return done;
-  for (uint64_t n = before / (depth_ / 2); n < received_ / (depth_ / 2); ++n) {
+  const uint64_t before = std::exchange(taken_, received_ - awaited_);
+  for (uint64_t n = before / (depth_ / 2); n < taken_ / (depth_ / 2); ++n) {
     if (Status given = give_credit(); !given) return given;
   }
-  taken_ = received_;
   return {};
 }
 

@@ -45,14 +45,14 @@ class BareVerbs {
   // answers; for READ it has nothing to do.
   Status round_trips(bool begins, int count, const Patience& patience, std::vector<int64_t>* times);
 
-  // As many messages as fit under way. Begins new ones where `more`, in groups, and takes note of
-  // those that have ended; waits for nothing.
-  Status step(bool more);
+  // As many messages as fit under way. Begins at most so many new ones and takes note of those that
+  // have ended; waits for nothing.
+  Status step(uint64_t more);
   uint64_t begun() const { return begun_; }
   // Of them, those whose bytes have been read, or have left: on RC the other end has acknowledged
   // them then.
   uint64_t ended() const { return ended_; }
-  // The other end of SEND: takes note of what has come, and makes room for more.
+  // The other end of SEND: takes note of what has come beside round trips, and makes room for more.
   Status take();
   uint64_t taken() const { return taken_; }
 
@@ -66,7 +66,7 @@ class BareVerbs {
   Status make(std::shared_ptr<RdmaPort> port, const std::string& peer);
   std::byte* out() const { return pair_->memory(); }
   std::byte* in() const { return pair_->memory() + slot_bytes_; }
-  Status post(uint32_t count);
+  Status post(uint32_t count, bool is_told);
   Status post_receives(uint32_t count);
   Status give_credit();
   Status collect();
@@ -83,7 +83,7 @@ class BareVerbs {
   uint32_t remote_key_ = 0;
   uint64_t begun_ = 0, ended_ = 0;  // messages of this end
   uint64_t told_ = 0;               // of begun_: behind the last one whose end is told
-  uint64_t credits_ = 0;            // of SENDs, for so many the other end has had room
+  uint64_t answered_ = 0;           // of begun_: those of round trips
   uint64_t received_ = 0, awaited_ = 0, taken_ = 0;  // messages of the other end
 };
 

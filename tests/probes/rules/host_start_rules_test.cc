@@ -342,6 +342,80 @@ TEST(StartRules, ADeviceThatWasNotTriedToTheEndIsUnknown) {
   EXPECT_EQ(check().outcome, CheckOutcome::kPass);
 }
 
+RdmaClimb sound_climb() {
+  RdmaClimb climb;
+  climb.device = "rdma_en2";
+  for (const RdmaRungRow& row : rdma_rungs()) climb.rungs.push_back({row.name, "", ""});
+  return climb;
+}
+
+// What two hosts said of one another (probes/actions/rdma_meet.h).
+EvidenceSet with_meetings() {
+  EvidenceSet set = with_rdma();
+  for (size_t i = 0; i < set.hosts.size(); ++i) {
+    set.hosts[i].rdma->climbs = {sound_climb()};
+    RdmaClimb meeting;
+    meeting.device = "rdma_en2";
+    meeting.peer = set.hosts[1 - i].name;
+    for (const RdmaRungRow& row : rdma_pair_rungs()) {
+      meeting.rungs.push_back({row.name, "", std::string("text of ") + row.name});
+    }
+    set.hosts[i].rdma->meetings = {meeting};
+  }
+  return set;
+}
+
+TEST(StartRules, WhatTwoHostsCannotDoWithEachOtherIsNamedOnce) {
+  EvidenceSet set = with_meetings();
+  EXPECT_EQ(causes_of(set), "");
+  const Check sound = rdma_verdicts(set).at(0).check;
+  EXPECT_EQ(sound.outcome, CheckOutcome::kPass);
+  EXPECT_NE(sound.reason.find("with mini2: text of echo, text of rate"), std::string::npos);
+  // Of a step that is seen at one end, that end.
+  RdmaRung& rtr = set.hosts[1].rdma->meetings[0].rungs[2];
+  rtr.error = "errno 113";
+  EXPECT_EQ(causes_of(set), "rdma.rtr@mini2");
+  const Finding finding = candidate_of(set, "rdma.rtr").finding;
+  EXPECT_NE(finding.evidence.at(0).text.find("rdma_en2 port 1 with mini1: "), std::string::npos);
+  EXPECT_NE(finding.remedy.text().find("the cable of rdma_en2"), std::string::npos);
+  rtr.error.clear();
+  // Of one that is seen at both, the first.
+  for (const size_t step : {3, 4}) {
+    for (HostEvidence& host : set.hosts) host.rdma->meetings[0].rungs[step].error = "nothing came";
+    EXPECT_EQ(causes_of(set), "rdma.path@mini1");
+    for (HostEvidence& host : set.hosts) host.rdma->meetings[0].rungs[step].error.clear();
+  }
+  set.hosts[1].rdma->meetings[0].rungs[3].error = "nothing came";
+  EXPECT_EQ(causes_of(set), "rdma.path@mini2") << "the other end saw nothing";
+}
+
+TEST(StartRules, TwoHostsThatCouldNotTalkAreUnknown) {
+  EvidenceSet set = with_meetings();
+  set.hosts[0].rdma->meetings[0].rungs = {{"talk", "connection refused", ""}};
+  EXPECT_EQ(causes_of(set), "");
+  const Check check = rdma_verdicts(set).at(0).check;
+  EXPECT_EQ(check.outcome, CheckOutcome::kUnknown);
+  EXPECT_NE(check.reason.find("connection refused"), std::string::npos);
+}
+
+TEST(StartRules, WhatIsTooFewForAllHostsIsNamed) {
+  EvidenceSet set = with_meetings();
+  const auto counted = [&](const char* pairs, const char* regions) {
+    RdmaClimb climb = sound_climb();
+    climb.rungs.push_back({"qps", "", pairs});
+    climb.rungs.push_back({"mrs", "", regions});
+    set.hosts[1].rdma->climbs = {climb};
+  };
+  counted("1", "2");
+  EXPECT_EQ(causes_of(set), "");
+  EXPECT_NE(rdma_verdicts(set).at(1).check.reason.find("room for 1 queue pairs, 2 regions"),
+            std::string::npos);
+  counted("2000 and more", "1");
+  EXPECT_EQ(causes_of(set), "rdma.mr_limit@mini2");
+  counted("0", "100");
+  EXPECT_EQ(causes_of(set), "rdma.qp_limit@mini2");
+}
+
 TEST(StartRules, ADeviceThatTheHostFileNamesAndTheHostLacksIsNamed) {
   EvidenceSet set = with_rdma();
   set.job.hosts[1].rdma_devices = {"mlx5_0"};

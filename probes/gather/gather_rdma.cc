@@ -1,0 +1,117 @@
+// RDMA, for a job that asks for it: each host's devices, and then each two hosts with one another.
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/encode.h"
+#include "core/ranges.h"
+#include "probes/evidence_query.h"
+#include "probes/gather/gather.h"
+#include "probes/rdma_rungs.h"
+#include "transport/traffic/traffic.h"
+
+namespace plumbline {
+namespace {
+
+constexpr int64_t kRungsMs = 30'000;  // of a child that climbs
+
+// What the job would need of its devices.
+void climb_rdma_devices(ProbeContext& context) {
+  constexpr size_t kMostDevices = 8;
+  EvidenceSet& evidence = context.evidence;
+  AgentBatch batch(context);
+  for (size_t i = 0; i < evidence.hosts.size(); ++i) {
+    HostEvidence& host = evidence.hosts[i];
+    if (!host.rdma || !same_as_earlier(evidence, evidence.job.hosts[i]).empty()) continue;
+    const std::vector<std::string>& named = evidence.job.hosts[i].rdma_devices;
+    size_t asked = 0;
+    for (const RdmaDevice& device : host.rdma->devices) {
+      if (!named.empty() && !is_in(named, device.name)) continue;
+      if (++asked > kMostDevices) break;
+      batch.ask(i, AskRdma{device.name, device.port, {}, evidence.job.deep}, kRungsMs,
+                [&host](RdmaClimb climb) { host.rdma->climbs.push_back(std::move(climb)); });
+    }
+  }
+  batch.collect();
+}
+
+// The device that faces the peer: the host file's; else the one whose GID is the data address; else
+// the first one that went through all steps. Empty = none did.
+std::string device_towards(const EvidenceSet& evidence, size_t host, size_t peer) {
+  const HostEvidence& here = evidence.hosts[host];
+  if (!here.rdma) return {};
+  std::vector<std::string> sound;
+  const std::string data = "::ffff:" + data_of(evidence.job.hosts[host]).front().ip + " ";
+  for (const RdmaClimb& climb : here.rdma->climbs) {
+    const bool whole =
+        climb.rungs.size() >= rdma_rungs().size() &&
+        none_of(climb.rungs, [](const RdmaRung& rung) { return !rung.error.empty(); });
+    if (!whole) continue;
+    const bool has_data =
+        any_of(climb.rungs, [&](const RdmaRung& rung) { return rung.text.rfind(data, 0) == 0; });
+    sound.insert(has_data ? sound.begin() : sound.end(), climb.device);
+  }
+  const auto& named = evidence.job.hosts[host].rdma_towards;
+  const auto found = named.find(evidence.job.hosts[peer].name);
+  if (found != named.end()) return is_in(sound, found->second) ? found->second : std::string();
+  return sound.empty() ? std::string() : sound.front();
+}
+
+// Both agents at once; the later host of the two listens, on a port of the job.
+void meet_round(ProbeContext& context, const std::vector<std::pair<size_t, size_t>>& round) {
+  EvidenceSet& evidence = context.evidence;
+  AgentBatch batch(context);
+  for (const auto& [a, b] : round) {
+    if (context.agents[a] == nullptr || context.agents[b] == nullptr) continue;
+    const PairEvidence* const pair =
+        find_pair(evidence, evidence.hosts[a].name, evidence.hosts[b].name);
+    if (pair == nullptr || !pair->skipped.empty() || pair->same_machine) continue;
+    const std::string devices[] = {device_towards(evidence, a, b), device_towards(evidence, b, a)};
+    if (devices[0].empty() || devices[1].empty()) continue;
+    AskRdmaMeet asked;
+    asked.nonce = to_hex(random_token()).substr(0, 16);
+    const std::vector<int>& ports = evidence.job.ports;
+    asked.port = ports[b % ports.size()];
+    for (const bool listens : {true, false}) {
+      const size_t host = listens ? b : a, peer = listens ? a : b;
+      const PairEvidence* const way =
+          find_pair(evidence, evidence.hosts[host].name, evidence.hosts[peer].name);
+      static_cast<AskedWay&>(asked) = way_of(evidence, way == nullptr ? *pair : *way);
+      asked.listens = listens;
+      asked.device = devices[listens ? 1 : 0];
+      batch.ask(host, asked, kRungsMs, [&evidence, host, peer](RdmaClimb met) {
+        met.peer = evidence.hosts[peer].name;
+        evidence.hosts[host].rdma->meetings.push_back(std::move(met));
+      });
+    }
+  }
+  batch.collect();
+}
+
+// Of many hosts not every pair: each with the next one.
+void meet_over_rdma_in_rounds(ProbeContext& context) {
+  constexpr size_t kMostHostsOfAllPairs = 9;
+  const EvidenceSet& evidence = context.evidence;
+  const size_t hosts = evidence.hosts.size();
+  if (evidence.job.ports.empty() || hosts < 2) return;
+  for (const auto& round : disjoint_rounds(hosts)) {
+    if (is_over(context)) return;
+    std::vector<std::pair<size_t, size_t>> wanted;
+    std::copy_if(round.begin(), round.end(), std::back_inserter(wanted), [&](const auto& pair) {
+      return hosts <= kMostHostsOfAllPairs || pair.second - pair.first == 1;
+    });
+    meet_round(context, wanted);
+  }
+}
+
+}  // namespace
+
+void gather_rdma(ProbeContext& context) {
+  if (!context.evidence.job.rdma) return;  // nothing is taken of the devices for others
+  climb_rdma_devices(context);
+  meet_over_rdma_in_rounds(context);
+}
+
+}  // namespace plumbline
