@@ -181,7 +181,7 @@ class Climber {
     std::vector<VerbsQueuePair*> more;
     const Deadline enough = Deadline::after_ns(kCountNs);
     bool all = false;
-    while (!all && static_cast<int>(more.size()) < kMostCounted && !enough.passed()) {
+    while (!all && static_cast<int>(more.size()) + 1 < kMostCounted && !enough.passed()) {
       VerbsQpRequest request = pair_request();
       VerbsQueuePair* const one = verbs_.create_qp(domain_, &request);
       all = one == nullptr;
@@ -195,7 +195,7 @@ class Climber {
     std::vector<VerbsRegion*> more;
     const Deadline enough = Deadline::after_ns(kCountNs);
     bool all = false;
-    while (!all && static_cast<int>(more.size()) < kMostCounted && !enough.passed()) {
+    while (!all && static_cast<int>(more.size()) + 1 < kMostCounted && !enough.passed()) {
       VerbsRegion* const one = verbs_.reg_mr(domain_, memory_.get(), kRegionBytes, kLocalWrite);
       all = one == nullptr;
       if (!all) more.push_back(one);

@@ -17,6 +17,7 @@
 #include "probes/actions/ends.h"
 #include "probes/actions/rdma_climb.h"
 #include "transport/rdma/bare_verbs.h"
+#include "transport/tcp/pair_talk.h"
 #include "transport/tcp/socket.h"
 #include "transport/traffic/traffic.h"
 
@@ -58,7 +59,7 @@ class Meeting {
  private:
   static Patience within_ms(int64_t ms) { return {Deadline::after_ms(ms)}; }
   static std::string words_of(const Status& status) {
-    return status ? std::string() : status.error().message();
+    return status ? std::string() : short_reason(status.error());
   }
 
   // ---- the connection ----
@@ -70,14 +71,14 @@ class Meeting {
   std::string listen(const Deadline& deadline) {
     auto own =
         make_socket_address(asked_.from_ip, static_cast<uint16_t>(asked_.port), asked_.interface);
-    if (!own) return own.error().message();
+    if (!own) return short_reason(own.error());
     const Expected<Fd> listener = listen_on(*own, {});
-    if (!listener) return listener.error().message();
+    if (!listener) return short_reason(listener.error());
     while (!deadline.passed()) {
       pollfd entry{listener->get(), POLLIN, 0};
       ::poll(&entry, 1, deadline.poll_timeout_ms(kAgainMs));
       Expected<Fd> came = accept_from(listener->get());
-      if (!came) return came.error().message();
+      if (!came) return short_reason(came.error());
       if (!came->valid()) continue;
       std::string said(asked_.nonce.size(), '\0');
       const Status read =
@@ -90,12 +91,12 @@ class Meeting {
   }
   std::string call(const Deadline& deadline) {
     const auto ends = make_ends(asked_.from_ip, asked_.to_ip, asked_.interface, asked_.port);
-    if (!ends) return ends.error().message();
+    if (!ends) return short_reason(ends.error());
     std::string why;
     while (!deadline.passed()) {
       const Status called = call_once(*ends, deadline);
       if (called) return {};
-      why = called.error().message();
+      why = short_reason(called.error());
       ::poll(nullptr, 0, kAgainMs);
     }
     return why;
@@ -137,13 +138,13 @@ class Meeting {
 
   std::string make() {
     const auto verbs = shared_verbs(asked_.library);
-    if (!verbs) return verbs.error().message();
+    if (!verbs) return short_reason(verbs.error());
     static_cast<void>(rdma_devices(**verbs));
     const auto port = RdmaPort::open(*verbs, asked_.device, {}, asked_.from_ip);
-    if (!port) return port.error().message();
+    if (!port) return short_reason(port.error());
     port_ = *port;
     auto pair = BareVerbs::create(*port, VerbsMove::kSend, kEchoBytes, "the other host");
-    if (!pair) return pair.error().message();
+    if (!pair) return short_reason(pair.error());
     pair_ = std::move(*pair);
     return {};
   }
@@ -151,7 +152,7 @@ class Meeting {
   bool go_on(const Status& heard) {
     if (heard) return true;
     return take_rung("talk", kTalkSeconds, [&](auto&) {
-      return "the other end could not go on: " + heard.error().message();
+      return "the other end could not go on: " + short_reason(heard.error());
     });
   }
   bool tell_and_hear_ends() { return go_on(say(pair_->end())) && go_on(hear(theirs_)); }
@@ -170,11 +171,11 @@ class Meeting {
     const bool begins = !asked_.listens;
     std::vector<int64_t> times;
     if (Status done = pair_->round_trips(begins, 1, within_ms(kTryMs), nullptr); !done) {
-      return done.error().message();
+      return short_reason(done.error());
     }
     if (!pair_->is_intact()) return "what came is not what was sent";
     if (Status done = pair_->round_trips(begins, kEchoes, within_ms(kTryMs), &times); !done) {
-      return done.error().message();
+      return short_reason(done.error());
     }
     if (!begins) return {};
     std::sort(times.begin(), times.end());
@@ -193,14 +194,14 @@ class Meeting {
     const Patience patience = within_ms(kTryMs);
     for (unsigned steps = 1; !enough.passed() || pair_->ended() < pair_->begun(); ++steps) {
       if (Status done = pair_->step(enough.passed() ? 0 : UINT64_MAX); !done)
-        return done.error().message();
+        return short_reason(done.error());
       if (steps % kStepsBetweenLooks == 0 && patience.over()) return "messages did not end in time";
     }
     const uint64_t sent = pair_->begun() - before;
     std::array<uint64_t, 1> word{sent};
     Status told = say(word);
     if (told) told = hear(word);
-    if (!told) return told.error().message();
+    if (!told) return short_reason(told.error());
     const auto seconds = static_cast<double>(monotonic_ns() - start) * 1e-9;
     if (word[0] != sent) return fmt::format("{} messages were sent, and {} came", sent, word[0]);
     found = fmt::format("messages of 4 KiB: {}",
@@ -214,13 +215,13 @@ class Meeting {
     const uint64_t before = pair_->taken();
     for (unsigned steps = 1; !sent || (pair_->taken() - before < *sent && !quiet.passed());
          ++steps) {
-      if (Status done = pair_->take(); !done) return done.error().message();
+      if (Status done = pair_->take(); !done) return short_reason(done.error());
       if (steps % kStepsBetweenLooks != 0) continue;
       if (patience.over()) return "the sender never ended";
       pollfd entry{connection_.get(), POLLIN, 0};
       if (sent || ::poll(&entry, 1, 0) <= 0) continue;
       std::array<uint64_t, 1> word{};
-      if (Status heard = hear(word); !heard) return heard.error().message();
+      if (Status heard = hear(word); !heard) return short_reason(heard.error());
       sent = word[0];
       quiet = Deadline::after_ns(kMeetQuietNs);
     }

@@ -33,7 +33,61 @@ class Tests:
         done = self.cluster.run(PROGRAM, "coll", *words, "--hosts", hosts or self.plain, "-J", out, timeout=timeout)
         return done, records_of(out) if out.exists() else []
 
+    def doctor(self, *words, hosts=None):
+        done = self.cluster.run(PROGRAM, "doctor", hosts or self.matrix, "--only", "rdma", "--json", *words, timeout=120)
+        report = json.loads(done.stdout)
+        print("    " + "; ".join("%s: %s" % (c["host"], c["reason"]) for c in report["checks"]), flush=True)
+        return report
+
+    def causes(self, **more):
+        return [(f["cause"], f["host"]) for f in self.doctor(**more)["findings"]]
+
     # ---
+
+    def test_doctor_climbs_all_rungs_with_both_ends(self):
+        report = self.doctor()
+        assert not report["findings"] and [c["outcome"] for c in report["checks"]] == ["pass", "pass"], report
+        assert "with h2: median of 200 round trips: " in report["checks"][0]["reason"], report["checks"]
+        assert "messages of 4 KiB: " in report["checks"][0]["reason"], report["checks"]
+        before = self.cluster.sh(self.h2, "rdma resource show | grep rxe0")
+        deep = self.doctor("--deep")
+        assert "has room for 2000 and more queue pairs" in deep["checks"][0]["reason"], deep["checks"]
+        assert self.cluster.sh(self.h2, "rdma resource show | grep rxe0") == before
+
+    def test_doctor_names_what_two_ends_cannot(self):
+        # A filter: the queue pairs are ready, and nothing arrives.
+        self.cluster.sh(self.h2, "nft add table inet no_roce; nft 'add chain inet no_roce in { type filter hook input priority 0; }'; "
+                        "nft add rule inet no_roce in udp dport 4791 drop")
+        try:
+            assert self.causes() == [("rdma.path", "h1")]
+        finally:
+            self.cluster.sh(self.h2, "nft delete table inet no_roce")
+        # The host file's device is on another network: rxe1 faces the control network.
+        control = self.cluster.sh(self.h2, "ip -o link | sed -n 's/^[0-9]*: \\([^:@]*\\).*/\\1/p' | grep -v -e lo -e data0 | head -1").strip()
+        self.cluster.sh(self.h2, "rdma link add rxe1 type rxe netdev %s" % control)
+        rows = {"h1": [None, "rxe0"], "h2": ["rxe1", None]}
+        crossed = self.cluster.host_file("crossed.json", lambda entry: entry.update(rdma=rows[entry["name"]]))
+        try:
+            causes = self.causes(hosts=crossed)
+            assert causes and {cause for cause, _ in causes} <= {"rdma.rtr", "rdma.path"}, causes
+        finally:
+            self.cluster.sh(self.h2, "rdma link delete rxe1")
+        assert self.causes() == []
+
+    def test_links_over_bare_verbs(self):
+        out = self.cluster.folder / "links"
+        scenario = self.cluster.folder / "links.json"
+        scenario.write_text(json.dumps({"plumbline": 1, "hosts": {"local": 1}, "matrix": [
+            {"kind": "link", "op": "link", "transport": "rdma", "measure": ["send_lat", "write_lat", "read_lat"], "bytes": [1, 4096], "time": "100ms"},
+            {"kind": "link", "op": "link", "transport": "rdma", "measure": ["send_bw", "write_bw", "read_bw", "send_bibw"], "bytes": 65536,
+             "streams": [1, 3], "time": "200ms"}], "report": ["console"]}))
+        done = self.cluster.run(PROGRAM, "run", scenario, "--hosts", self.plain, "--out", out, timeout=150)
+        assert done.returncode in (0, 4), done.stdout[-2000:] + done.stderr[-2000:]
+        records = [r for r in records_of(next(out.rglob("records.jsonl"))) if r.get("links")]
+        assert len(records) == 14, len(records)
+        for record in records:
+            for link in record["links"]:
+                assert not link.get("error") and link["queue_pair"] == "RC rxe0" and (link.get("Bps") or link.get("rtt_ns")), record
 
     def test_collectives_on_one_device(self):
         """The covering array of the correctness matrix, ranks as threads of one machine; a share of it, by the day."""
@@ -104,6 +158,21 @@ class Tests:
             for host in self.cluster.hosts:
                 left = self.cluster.sh(host, "for i in 1 2 3 4 5 6 7 8 9 10; do rdma resource show qp link rxe0 | grep -c plumbline || break; sleep 1; done").split()
                 assert not left or left[-1] == "0" or len(left) < 10, (host["name"], left)
+
+
+    def test_an_interface_that_goes_down_is_blamed(self):
+        run = self.cluster.start(PROGRAM, "coll", "allreduce", "-b", "64Ki", "-e", "64Ki", "-n", "700", "--ranks", "2", "--transport", "rdma",
+                                 "--timeout", "15", "--hosts", self.plain, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        try:
+            self.cluster.sh(self.h2, "for i in $(seq 60); do rdma resource show qp link rxe0 | grep -q plumbline && break; sleep 0.5; done; sleep 1; "
+                            "ip link set data0 down", timeout=60)
+            said = run.communicate(timeout=90)[0]
+        finally:
+            if run.poll() is None:
+                run.send_signal(signal.SIGKILL)
+            self.cluster.sh(self.h2, "ip link set data0 up")
+        assert run.returncode != 0 and "h2" in said and ("rdma.path" in said or "RDMA with" in said or "rank 1" in said), said[-2000:]
+        assert self.causes() == []
 
 
 def main():

@@ -4,6 +4,8 @@ that nothing stays behind when anything is killed in the middle."""
 import json
 import os
 import pathlib
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -226,6 +228,27 @@ class Tests:
         assert max(r["time_ns"]["n"] for r in phases if r["cell"]["kind"] == "bandwidth") == 20
         pairs = {pair for r in phases for pair in r["resolved"]["address_pairs"]}
         assert pairs and all(pair.count("10.10.0.") == 2 for pair in pairs), pairs
+
+    def test_the_jaccl_mesh_over_rdma(self):
+        """The same over Apple's verbs, on a library without hardware: pairs go over RDMA, and each phase says so."""
+        library = self.cluster.folder / "verbs.so"
+        shutil.copy(os.path.join(os.environ["TEST_BUILD"], "tests/plumbline_fake_verbs.so"), library)
+        (self.cluster.folder / "sockets").mkdir()
+        library.with_suffix(".so.settings").write_text("device rdma_data0\ngid 1 ::ffff:10.10.0.1\nrc refused\nmost qp 10\nmost mr 100\n"
+                                                       "sockets %s\n" % (self.cluster.folder / "sockets"))
+        hosts = [{"ssh": h["name"], "ips": [h["control"]], "rdma": [None if i == j else "rdma_data0" for j in range(HOSTS)]}
+                 for i, h in enumerate(self.cluster.hosts)]
+        path = self.cluster.folder / "mlx-rdma.json"
+        path.write_text(json.dumps({"backend": "jaccl", "hosts": hosts}))
+        out = self.cluster.folder / "out-rdma"
+        shipped = pathlib.Path(__file__).parents[2] / "scenarios" / "jaccl_mesh.json"
+        done = self.cluster.run(PROGRAM, "run", shipped, "--hosts", path, "--out", out, "--rounds", "20", "--rdma-library", library,
+                                "--rdma-qp", "uc", timeout=240)
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        phases = [line for line in done.stdout.splitlines() if re.match(r"\[.{4}\] Phase", line)]
+        records = records_of(out)
+        assert len(phases) == 4 and all(line.startswith("[ ok ]") and "over rdma" in line for line in phases), (phases, records[0]["resolved"])
+        assert {(r["outcome"], r["resolved"]["transport"]) for r in records} == {("passed", "rdma")}, {r["reason"] for r in records}
 
     def test_launch_runs_any_program_everywhere(self):
         done = self.cluster.run(PROGRAM, "launch", "--hosts", self.hosts, "--as", "torchrun", "--env", "WORD=it's $HOME", "--", "sh", "-c",

@@ -1,8 +1,8 @@
 // A verbs library without hardware: the same symbols, messages that go over Unix sockets between
 // processes of one machine, and limits and faults that a file gives, so that every way in which a
-// provider fails can be had on any machine. The file's path is in the variable FAKE_VERBS, and it
-// is read when the devices are listed; one setting a line, in any order (without a file: a Mac with
-// one cable, settings.cc):
+// provider fails can be had on any machine. The file's path is in the variable FAKE_VERBS, or else
+// that of the library with .settings behind it, and it is read when the devices are listed; one
+// setting a line, in any order (without a file: a Mac with one cable, settings.cc):
 //   device NAME          is in the list; several lines for several devices
 //   port NUMBER          its state (4 = ACTIVE)
 //   gid INDEX ADDRESS    an entry of the GID table; the others are empty
@@ -16,6 +16,7 @@
 //   inline BYTES         queue pairs whose requests are to carry more fail with errno 22
 //   posts COUNT          one receive more in a queue fails with errno 12
 //   lose COUNT           of UC's messages, each COUNTth does not arrive
+//   sockets FOLDER       for messages between network namespaces: in files there
 //   hang STEP            it never returns
 //   crash STEP           SIGSEGV
 #include <atomic>

@@ -24,10 +24,15 @@ namespace {
 constexpr int kTooLong = 1, kFlushed = 5, kNoAccess = 10, kNoAnswer = 12;  // of completions
 constexpr int kLookMs = 50;
 
-// An abstract name, which goes with its socket.
+// An abstract name, which goes with its socket, or a file.
 sockaddr_un name_of(uint32_t number, socklen_t& length) {
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
+  if (const auto now = settings(); !now->sockets.empty()) {
+    std::snprintf(name.sun_path, sizeof name.sun_path, "%s/%u", now->sockets.c_str(), number);
+    length = sizeof name;
+    return name;
+  }
   const int written =
       std::snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "plumbline-fake-verbs-%u-%u",
                     static_cast<unsigned>(getuid()), number);
@@ -147,6 +152,10 @@ QueuePair::~QueuePair() {
   }
   if (reader_.joinable()) reader_.join();
   if (writer_.joinable()) writer_.join();
+  if (!settings()->sockets.empty()) {
+    socklen_t length = 0;
+    ::unlink(name_of(number, length).sun_path);
+  }
   for (const int fd : {listener_, out_, in_.load()}) {
     if (fd >= 0) ::close(fd);
   }

@@ -1,6 +1,7 @@
 #include "tests/support/fake_verbs/settings.h"
 
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -37,6 +38,7 @@ void take(Settings& out, const std::string& line) {
   if (what == "lose") out.lose = std::atoi(first.c_str());
   if (what == "inline") out.inline_bytes = std::atoi(first.c_str());
   if (what == "deaf") out.deaf = true;
+  if (what == "sockets") out.sockets = first;
   if (what == "posts") out.posts = std::atoi(first.c_str());
   if (what == "rc") out.rc_refused = true;
   if (what == "most") out.most[first] = std::atoi(second.c_str());
@@ -44,14 +46,21 @@ void take(Settings& out, const std::string& line) {
   if (what == "hang" || what == "crash") out.faults[first] = what;
 }
 
+// "/folder/library.so.settings".
+std::string beside_library() {
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<void*>(&read_settings), &info) == 0) return {};
+  return std::string(info.dli_fname) + ".settings";
+}
+
 }  // namespace
 
 void read_settings() {
-  const char* const path = std::getenv("FAKE_VERBS");
+  const char* const named = std::getenv("FAKE_VERBS");
   auto settings = std::make_shared<Settings>();
-  std::ifstream file(path == nullptr ? "" : path);
+  std::ifstream file(named == nullptr ? beside_library() : named);
   std::istringstream usual(kUsual);
-  std::istream& in = path == nullptr ? static_cast<std::istream&>(usual) : file;
+  std::istream& in = named == nullptr && !file ? static_cast<std::istream&>(usual) : file;
   for (std::string line; std::getline(in, line);) take(*settings, line);
   const std::lock_guard lock(mutex);
   // What was handed out stays: somebody may open it yet.

@@ -1,4 +1,4 @@
-// What the file named by the variable FAKE_VERBS says; fake_verbs.cc lists it.
+// What the settings of the library say; fake_verbs.cc lists them.
 #pragma once
 
 #include <atomic>
@@ -21,6 +21,7 @@ struct Settings {
   std::vector<std::shared_ptr<VerbsDevice>> devices;
   int port = kPortActive, gids = 4, late = 0, lose = 0, posts = 0, inline_bytes = 1 << 20;
   bool deaf = false;
+  std::string sockets;                   // folder; empty = names of the network namespace
   mutable std::atomic<int> messages{0};  // of UC, since these were read
   std::map<int, VerbsGid> gid;
   bool rc_refused = false;
