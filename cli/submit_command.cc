@@ -26,10 +26,14 @@ namespace fs = std::filesystem;
 
 // Scenarios whose names say nothing about anybody, because they ship with plumbline.
 const std::vector<std::string>& shipped_scenarios() {
-  static const std::vector<std::string> kNames = {
-      "submit",      "quickstart", "serving",          "benchmark_matrix", "smoke",
-      "nightly",     "jaccl_mesh", "thunderbolt_star", "mccl_two_node",    "soak",
-      "link_matrix", "coll",       "collective_check", "compression"};
+  static const std::vector<std::string> kNames = {"submit",        "quickstart",
+                                                  "serving",       "benchmark_matrix",
+                                                  "smoke",         "nightly",
+                                                  "jaccl_mesh",    "thunderbolt_star",
+                                                  "mccl_two_node", "soak",
+                                                  "link_matrix",   "rdma_matrix",
+                                                  "coll",          "collective_check",
+                                                  "compression"};
   return kNames;
 }
 

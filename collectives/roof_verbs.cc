@@ -17,26 +17,27 @@ constexpr uint64_t kLargestMessage = 1 << 20;
 constexpr unsigned kStepsOfARoof = 1024;  // between two looks at the clock
 
 Patience patience_of_roof(const WaitOptions& wait, Deadline deadline) {
-  return {deadline, {}, wait.spin_ns, wait.yield};
+  return {deadline, wait.failed, wait.spin_ns, wait.yield};
 }
 
 // What a message of the pair holds, for so many bytes in all.
-uint64_t message_of(const RdmaProfile& profile, uint64_t bytes) {
-  const uint64_t most = std::min<uint64_t>(kLargestMessage, profile.most_frame_bytes);
-  return std::min<uint64_t>(message_bytes(profile, std::min(bytes, most)), most);
+uint64_t message_of(const RdmaPort& port, uint64_t bytes) {
+  const uint64_t most = std::min<uint64_t>(kLargestMessage, port.most_message());
+  return std::min<uint64_t>(message_bytes(port.profile(), std::min(bytes, most)), most);
 }
 
 }  // namespace
 
 Expected<std::unique_ptr<VerbsRoof>> VerbsRoof::join(ByteStream& stream, uint64_t bytes, bool whole,
                                                      const WaitOptions& wait, Deadline deadline) {
-  const std::shared_ptr<RdmaPort> port = stream.rdma_port();
-  if (!port) return nullptr;
-  const uint64_t message = message_of(port->profile(), bytes);
+  const auto ports = stream.rdma_ports();
+  if (ports.size() != 1) return nullptr;
+  const std::shared_ptr<RdmaPort>& port = ports.front();
+  const uint64_t message = message_of(*port, bytes);
   auto pair = BareVerbs::create(port, VerbsMove::kSend, message, "the other rank");
   // Zeros: there is none.
   BareVerbs::EndWords ours{}, theirs{};
-  const bool can = pair && (!whole || message >= bytes);
+  const bool can = pair && (whole ? message >= bytes : (*pair)->is_reliable());
   if (can) ours = (*pair)->end();
   std::array<std::byte, sizeof ours> said{}, heard{};
   std::memcpy(said.data(), ours.data(), sizeof ours);

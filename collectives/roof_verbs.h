@@ -17,8 +17,9 @@ namespace plumbline {
 
 class VerbsRoof {
  public:
-  // Null where the stream does not go over RDMA, or an end cannot make another queue pair or
-  // messages of that size: then the stream itself is the path. `whole`: all bytes are one message.
+  // Null where the stream does not go over RDMA, or over several cables, or an end cannot make
+  // another queue pair or messages of that size: then the stream itself is the path. `whole`: all
+  // bytes are one message; else many are under way, and nothing may be lost (RC).
   static Expected<std::unique_ptr<VerbsRoof>> join(ByteStream& stream, uint64_t bytes, bool whole,
                                                    const WaitOptions& wait, Deadline deadline);
 

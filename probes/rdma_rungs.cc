@@ -18,6 +18,7 @@ constexpr RdmaRungRow kRungs[] = {
 
 constexpr RdmaRungRow kPairRungs[] = {
     {"talk", "", "the two ends cannot tell one another their queue pairs over TCP"},
+    {"open", "rdma.no_device", "the device cannot be opened"},
     {"qp", "rdma.qp_limit", "a queue pair cannot be made"},
     {"rtr", "rdma.rtr", "the queue pair does not become ready to receive from the other host"},
     {"echo", "rdma.path", "4 KiB do not come back over the queue pair"},

@@ -265,7 +265,9 @@ Expected<LinkPath> link_path(Group& group, int peer, const std::vector<RankEndpo
   if (!remote) return fail(remote.error());
   path.local = *local;
   path.remote = *remote;
-  path.rdma = (*channel)->stream().rdma_port();
+  // Of several cables the first one, as of addresses.
+  const auto ports = (*channel)->stream().rdma_ports();
+  if (!ports.empty()) path.rdma = ports.front();
   if (endpoints != nullptr) {
     const auto mine = tcp_endpoint(group.rank(), (*endpoints)[static_cast<size_t>(group.rank())]);
     if (!mine) return fail(mine.error());

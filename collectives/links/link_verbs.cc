@@ -13,12 +13,14 @@
 
 #include "collectives/links/link_session.h"
 #include "core/stats/stats.h"
+#include "core/text.h"
 #include "transport/rdma/bare_verbs.h"
 
 namespace plumbline {
 namespace {
 
-constexpr int kVerbsWarmup = 50;             // round trips, which also say how long one takes
+constexpr int kVerbsWarmup = 50,
+              kVerbsWarmupLarge = 5;         // round trips, which also say how long one takes
 constexpr int64_t kFewestVerbsTrips = 1000;  // as many as a p99 needs, and perftest makes
 constexpr int64_t kMostVerbsTrips = 20'000;
 constexpr int64_t kVerbsStretch = 4;    // at most so many times the asked time for these
@@ -35,14 +37,31 @@ Patience for_flow(const FlowSettings& settings) {
 Status say(LinkSession& session, const std::vector<uint64_t>& numbers, const Patience& patience) {
   return send_numbers(session.control.get(), numbers, patience);
 }
+// Why this end cannot go on: a text in the place of numbers, of a length that these never have.
+constexpr size_t kReasonWords = 31;
+std::vector<uint64_t> words_of_reason(const Error& error) {
+  std::string text = error.what.substr(0, kReasonWords * kWordBytes);
+  text.resize(kReasonWords * kWordBytes, '\0');
+  std::vector<uint64_t> words(kReasonWords);
+  get_words(reinterpret_cast<const unsigned char*>(text.data()), words);
+  return words;
+}
+std::string reason_of_words(const std::vector<uint64_t>& words) {
+  std::vector<unsigned char> bytes(words.size() * kWordBytes);
+  put_words(words, bytes.data());
+  const std::string text(bytes.begin(), std::find(bytes.begin(), bytes.end(), 0));
+  return printable(text);
+}
+
 // Exactly so many.
 Expected<std::vector<uint64_t>> hear(LinkSession& session, size_t count, const Patience& patience) {
-  auto numbers = receive_numbers(session.control.get(), count, patience);
+  auto numbers = receive_numbers(session.control.get(), std::max(count, kReasonWords), patience);
   if (!numbers) return fail(numbers.error());
   if (numbers->size() == count) return numbers;
-  return fail(ErrorCode::kUnsupported, numbers->empty()
-                                           ? "the other end could not go on: its own log says why"
-                                           : "the other end says too little");
+  if (numbers->size() != kReasonWords) {
+    return fail(ErrorCode::kProtocol, "the other end says something else than was due");
+  }
+  return fail(ErrorCode::kPeerLost, "the other end: " + reason_of_words(*numbers));
 }
 
 Expected<Pairs> make_pairs(const LinkSession& session, const FlowSettings& settings, bool rates) {
@@ -60,12 +79,14 @@ Expected<Pairs> make_pairs(const LinkSession& session, const FlowSettings& setti
   return pairs;
 }
 
-// Both ends make theirs, and neither goes on without the other: an empty list says that one cannot.
+// Both ends make theirs, and neither goes on without the other.
 Expected<Pairs> joined_pairs(LinkSession& session, const FlowSettings& settings, bool rates,
                              const Patience& patience) {
   Expected<Pairs> pairs = make_pairs(session, settings, rates);
   std::vector<uint64_t> words;
-  if (pairs) {
+  if (!pairs) {
+    words = words_of_reason(pairs.error());
+  } else {
     for (const auto& pair : *pairs) {
       const EndWords end = pair->end();
       words.insert(words.end(), end.begin(), end.end());
@@ -84,8 +105,8 @@ Expected<Pairs> joined_pairs(LinkSession& session, const FlowSettings& settings,
     connected = (*pairs)[i]->connect(end);
   }
   // Before anything is sent both are ready to receive.
-  const Status told =
-      say(session, connected ? std::vector<uint64_t>{1} : std::vector<uint64_t>{}, patience);
+  const Status told = say(
+      session, connected ? std::vector<uint64_t>{1} : words_of_reason(connected.error()), patience);
   if (!connected) return fail(connected.error());
   if (!told) return fail(told.error());
   if (const auto ready = hear(session, 1, patience); !ready) return fail(ready.error());
@@ -106,6 +127,11 @@ Status not_measured(const Error& error, LinkResult* result) {
   if (error.code != ErrorCode::kUnsupported || !error.cause.empty()) return fail(error);
   if (result != nullptr) result->skipped = error.what;
   return {};
+}
+
+int warmup_of(const FlowSettings& settings) {
+  constexpr size_t kLarge = 64 << 10;
+  return settings.message_bytes > kLarge ? kVerbsWarmupLarge : kVerbsWarmup;
 }
 
 int64_t median_of(std::vector<int64_t> times) {
@@ -178,7 +204,8 @@ Status verbs_latency_from(LinkSession& session, const FlowSettings& settings, Li
   if (!pairs) return not_measured(pairs.error(), &result);
   BareVerbs& pair = *pairs->front();
   std::vector<int64_t> times;
-  if (Status done = pair.round_trips(true, kVerbsWarmup, patience, &times); !done) return done;
+  if (Status done = pair.round_trips(true, warmup_of(settings), patience, &times); !done)
+    return done;
   const int64_t one = std::max<int64_t>(median_of(times), 1);
   const int64_t fit = std::max(settings.time_ns / one,
                                std::min(kFewestVerbsTrips, kVerbsStretch * settings.time_ns / one));
@@ -186,6 +213,8 @@ Status verbs_latency_from(LinkSession& session, const FlowSettings& settings, Li
   times.clear();
   times.reserve(static_cast<size_t>(count));
   Status done = say(session, {static_cast<uint64_t>(count)}, patience);
+  // The first one finds the other end asleep.
+  if (done) done = pair.round_trips(true, 1, patience, nullptr);
   if (done) done = pair.round_trips(true, count, patience, &times);
   // The other end keeps its queue pair until its last message has come.
   if (done) done = say(session, {1}, patience);
@@ -204,11 +233,12 @@ Status verbs_latency_to(LinkSession& session, const FlowSettings& settings) {
   const Expected<Pairs> pairs = joined_pairs(session, settings, false, patience);
   if (!pairs) return not_measured(pairs.error(), nullptr);
   BareVerbs& pair = *pairs->front();
-  if (Status done = pair.round_trips(false, kVerbsWarmup, patience, nullptr); !done) return done;
+  if (Status done = pair.round_trips(false, warmup_of(settings), patience, nullptr); !done)
+    return done;
   const auto count = hear(session, 1, patience);
   if (!count) return fail(count.error());
   const auto trips = static_cast<int>(std::min(count->front(), uint64_t{kMostVerbsTrips}));
-  if (Status done = pair.round_trips(false, trips, patience, nullptr); !done) return done;
+  if (Status done = pair.round_trips(false, 1 + trips, patience, nullptr); !done) return done;
   if (const auto came = hear(session, 1, patience); !came) return fail(came.error());
   // READ leaves nothing here.
   const bool intact = settings.move == VerbsMove::kRead || pair.is_intact();

@@ -32,15 +32,24 @@ constexpr unsigned kStepSeconds = 4;
 constexpr int64_t kRungsMs = 28'000;
 constexpr size_t kRegionBytes = 16384;  // a page of every machine
 constexpr size_t kMostRungs = 16;       // that a child may tell of
-constexpr unsigned kCountSeconds = 10;
+constexpr unsigned kCountSeconds = 20;
 constexpr int64_t kCountNs = 3 * kSecond;
-constexpr int kMostCounted = 2000;
+constexpr int kMostCounted = 1000;
 constexpr const char *kBegins = "begin ", *kDone = "done ", *kFailed = "failed ";
 
 void say_rung(const char* what, const char* name, const std::string& text) {
   const std::string line = fmt::format("{}{} {}\n", what, name, escaped(text));
   // At once: the next thing may be a crash.
   static_cast<void>(!::write(STDOUT_FILENO, line.data(), line.size()));
+}
+
+constexpr int kBySignal = 128;  // exit status of a child that a signal ended, less its number
+
+// What is said when the time of a step is over, whatever hangs then.
+std::string too_late;
+void end_late(int) {
+  static_cast<void>(!::write(STDOUT_FILENO, too_late.data(), too_late.size()));
+  ::_exit(kBySignal + SIGALRM);
 }
 
 // The system's words for the errno of a call; some providers set none.
@@ -248,17 +257,13 @@ std::pair<std::string, std::string> name_and_text(std::string_view line) {
 }  // namespace
 
 std::string ending_of_climb(int status) {
-  constexpr int kBySignal = 128;
   if (status == 0) return {};
-  if (status == kBySignal + SIGALRM) return fmt::format("no answer within {} s", kStepSeconds);
+  if (status == kBySignal + SIGALRM) return "no answer in time";
   if (status > kBySignal) return fmt::format("the library crashed (signal {})", status - kBySignal);
   return fmt::format("the library ended the process with status {}", status);
 }
 
-void climb_rdma(const AskRdma& asked) {
-  std::signal(SIGALRM, SIG_DFL);
-  Climber(asked).run();
-}
+void climb_rdma(const AskRdma& asked) { Climber(asked).run(); }
 
 RdmaClimb read_climb(const AskRdma& asked, const std::string& said, const std::string& ended) {
   RdmaClimb climb;
@@ -293,6 +298,8 @@ RdmaClimb read_climb(const AskRdma& asked, const std::string& said, const std::s
 bool take_rung(const char* name, unsigned seconds,
                const std::function<std::string(std::string& found)>& take) {
   say_rung(kBegins, name, "");
+  too_late = fmt::format("{}{} no answer within {} s\n", kFailed, name, seconds);
+  std::signal(SIGALRM, end_late);
   std::string found;
   alarm(seconds);
   const std::string wrong = take(found);

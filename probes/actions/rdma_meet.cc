@@ -43,12 +43,14 @@ class Meeting {
   void run() {
     const bool all =
         take_rung("talk", kTalkSeconds, [&](auto&) { return talk(); }) &&
+        take_rung("open", kTalkSeconds, [&](auto&) { return open(); }) &&
         take_rung("qp", kTalkSeconds, [&](auto&) { return make(); }) && tell_and_hear_ends() &&
         take_rung("rtr", kTrySeconds, [&](auto& found) { return connect(found); }) &&
         both_go_on() && take_rung("echo", kTrySeconds, [&](auto& found) { return echo(found); }) &&
         both_go_on() && take_rung("rate", kTrySeconds, [&](auto& found) { return stream(found); });
     // The connection of who calls ends first: no TIME-WAIT stays on a port of the job.
-    if (all) static_cast<void>(both_go_on());
+    std::array<uint64_t, 1> word{1};
+    if (all && say(word)) static_cast<void>(hear(word));
     pair_.reset();
     if (asked_.listens && connection_.valid()) {
       char rest = 0;
@@ -136,14 +138,19 @@ class Meeting {
 
   // ---- the queue pair ----
 
-  std::string make() {
+  std::string open() {
     const auto verbs = shared_verbs(asked_.library);
     if (!verbs) return short_reason(verbs.error());
     static_cast<void>(rdma_devices(**verbs));
     const auto port = RdmaPort::open(*verbs, asked_.device, {}, asked_.from_ip);
     if (!port) return short_reason(port.error());
     port_ = *port;
-    auto pair = BareVerbs::create(*port, VerbsMove::kSend, kEchoBytes, "the other host");
+    return {};
+  }
+  // With no more than the climb has seen.
+  std::string make() {
+    auto pair = BareVerbs::create(port_, VerbsMove::kSend, kEchoBytes, "the other host",
+                                  port_->profile().requests);
     if (!pair) return short_reason(pair.error());
     pair_ = std::move(*pair);
     return {};
@@ -238,7 +245,6 @@ class Meeting {
 }  // namespace
 
 void meet_over_rdma(const AskRdmaMeet& asked) {
-  std::signal(SIGALRM, SIG_DFL);
   std::signal(SIGPIPE, SIG_IGN);
   Meeting(asked).run();
 }

@@ -37,26 +37,40 @@ void climb_rdma_devices(ProbeContext& context) {
   batch.collect();
 }
 
-// The device that faces the peer: the host file's; else the one whose GID is the data address; else
-// the first one that went through all steps. Empty = none did.
-std::string device_towards(const EvidenceSet& evidence, size_t host, size_t peer) {
+bool went_through(const RdmaClimb& climb) {
+  return climb.rungs.size() >= rdma_rungs().size() &&
+         none_of(climb.rungs, [](const RdmaRung& rung) { return !rung.error.empty(); });
+}
+
+// The device that faces the peer, whose address of this host is `own_ip`: that of the host file's
+// matrix, where it has one; else the one over that address' interface or with it as its GID; else
+// the only one. Empty = none that went through all steps.
+std::string device_towards(const EvidenceSet& evidence, size_t host, size_t peer,
+                           const std::string& own_ip) {
   const HostEvidence& here = evidence.hosts[host];
   if (!here.rdma) return {};
   std::vector<std::string> sound;
-  const std::string data = "::ffff:" + data_of(evidence.job.hosts[host]).front().ip + " ";
   for (const RdmaClimb& climb : here.rdma->climbs) {
-    const bool whole =
-        climb.rungs.size() >= rdma_rungs().size() &&
-        none_of(climb.rungs, [](const RdmaRung& rung) { return !rung.error.empty(); });
-    if (!whole) continue;
-    const bool has_data =
-        any_of(climb.rungs, [&](const RdmaRung& rung) { return rung.text.rfind(data, 0) == 0; });
-    sound.insert(has_data ? sound.begin() : sound.end(), climb.device);
+    if (went_through(climb)) sound.push_back(climb.device);
   }
   const auto& named = evidence.job.hosts[host].rdma_towards;
-  const auto found = named.find(evidence.job.hosts[peer].name);
-  if (found != named.end()) return is_in(sound, found->second) ? found->second : std::string();
-  return sound.empty() ? std::string() : sound.front();
+  if (!named.empty()) {
+    const auto found = named.find(evidence.job.hosts[peer].name);
+    return found != named.end() && is_in(sound, found->second) ? found->second : std::string();
+  }
+  const InterfaceEvidence* const carrier = carrier_of(here, own_ip);
+  for (const RdmaDevice& device : here.rdma->devices) {
+    if (carrier != nullptr && device.netdev == carrier->name && is_in(sound, device.name)) {
+      return device.name;
+    }
+  }
+  for (const RdmaClimb& climb : here.rdma->climbs) {
+    const bool has_own = any_of(climb.rungs, [&](const RdmaRung& rung) {
+      return rung.text.rfind("::ffff:" + own_ip + " ", 0) == 0;
+    });
+    if (has_own && is_in(sound, climb.device)) return climb.device;
+  }
+  return sound.size() == 1 ? sound.front() : std::string();
 }
 
 // Both agents at once; the later host of the two listens, on a port of the job.
@@ -68,7 +82,8 @@ void meet_round(ProbeContext& context, const std::vector<std::pair<size_t, size_
     const PairEvidence* const pair =
         find_pair(evidence, evidence.hosts[a].name, evidence.hosts[b].name);
     if (pair == nullptr || !pair->skipped.empty() || pair->same_machine) continue;
-    const std::string devices[] = {device_towards(evidence, a, b), device_towards(evidence, b, a)};
+    const std::string devices[] = {device_towards(evidence, a, b, pair->from_ip),
+                                   device_towards(evidence, b, a, pair->to_ip)};
     if (devices[0].empty() || devices[1].empty()) continue;
     AskRdmaMeet asked;
     asked.nonce = to_hex(random_token()).substr(0, 16);

@@ -207,22 +207,27 @@ class RdmaJudge {
     return rung == nullptr ? std::string() : rung->text;
   }
 
-  // What is lost on the way is seen at both ends; the one that comes first in the file tells it.
+  static bool is_loss(const RdmaRung* failed) {
+    return failed != nullptr && (failed->name == "echo" || failed->name == "rate");
+  }
+  // What is lost on the way is seen at both ends: where the other end comes first in the file and
+  // has nothing else to be blamed for, it tells of this.
   bool told_by_peer(const RdmaClimb& meeting, const RdmaRung& failed) const {
-    if (failed.name != "echo" && failed.name != "rate") return false;
-    const HostEvidence* const peer = find_host(evidence_, meeting.peer);
-    if (peer == nullptr || !peer->rdma) return false;
     const auto& hosts = evidence_.job.hosts;
     const auto place = [&](const std::string& name) {
       return std::find_if(hosts.begin(), hosts.end(),
                           [&](const JobHost& host) { return host.name == name; });
     };
-    return place(meeting.peer) < place(job_.name) &&
-           any_of(peer->rdma->meetings, [&](const RdmaClimb& other) {
-             const RdmaRung* const theirs = first_failed(other);
-             return other.peer == job_.name && theirs != nullptr &&
-                    (theirs->name == "echo" || theirs->name == "rate");
-           });
+    const HostEvidence* const peer = find_host(evidence_, meeting.peer);
+    if (!is_loss(&failed) || peer == nullptr || !peer->rdma ||
+        place(meeting.peer) >= place(job_.name)) {
+      return false;
+    }
+    const RdmaClimb* const first = find_where(peer->rdma->meetings, [](const RdmaClimb& other) {
+      return first_failed(other) != nullptr;
+    });
+    return first != nullptr && first->peer == job_.name && is_loss(first_failed(*first)) &&
+           RdmaJudge(evidence_, *place(meeting.peer), *peer).judge().cause == "rdma.path";
   }
 
   // One queue pair for each other host, and at least two regions for each (what comes, what goes).
@@ -230,15 +235,23 @@ class RdmaJudge {
     const std::string text = text_of(climb, name);
     const auto count = parse_whole<size_t>(text);  // nothing where there are more
     const bool regions = name == std::string_view("mrs");
-    const size_t peers = evidence_.job.hosts.size() - 1, wanted = regions ? 2 * peers : peers;
+    const auto faces = [&](const auto& cell) { return cell.second == climb.device; };
+    const auto& named = job_.rdma_towards;
+    const size_t peers =
+        named.empty() ? evidence_.job.hosts.size() - 1
+                      : static_cast<size_t>(std::count_if(named.begin(), named.end(), faces));
+    const size_t wanted = regions ? 2 * peers : peers;
     if (!count || *count >= wanted) return {};
     return fmt::format("{} port {}: only {} {} can be made, and {} other hosts need {}",
                        climb.device, climb.port, *count, regions ? "regions" : "queue pairs", peers,
                        wanted);
   }
 
+  // Counts that came to nothing are no step.
   static const RdmaRung* first_failed(const RdmaClimb& climb) {
-    return find_where(climb.rungs, [](const RdmaRung& rung) { return !rung.error.empty(); });
+    return find_where(climb.rungs, [](const RdmaRung& rung) {
+      return !rung.error.empty() && rung.name != "qps" && rung.name != "mrs";
+    });
   }
 
   HostVerdict blame_rung(const RdmaClimb& climb, const RdmaRung& failed) const {

@@ -112,7 +112,10 @@ void add_grids(const Record& record, LinkWorld& world) {
     bool any = false;
     for (const LinkResult& link : record.measurement.links) {
       if (!link.measured() || std::max(link.from, link.to) >= world.ranks) continue;
-      auto& cell = grid.values[pair_index(world.ranks, link.from, link.to)];
+      // Who READs gets the bytes.
+      const bool back = row.measure == std::string_view("read_bw");
+      auto& cell = grid.values[back ? pair_index(world.ranks, link.to, link.from)
+                                    : pair_index(world.ranks, link.from, link.to)];
       cell = row.value(link);
       any = any || cell.has_value();
     }

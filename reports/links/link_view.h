@@ -25,7 +25,7 @@ struct LinkGrid {
   std::string title;    // "One-way stream"
   LinkUnit unit = LinkUnit::kRate;
   bool fills = false;  // a rate that a link alone was asked for, one way, in large pieces
-  LinkValues values;  // [from * ranks + to]
+  LinkValues values;   // [from * ranks + to]
 };
 
 struct LinkWorld {

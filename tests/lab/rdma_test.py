@@ -51,7 +51,7 @@ class Tests:
         assert "messages of 4 KiB: " in report["checks"][0]["reason"], report["checks"]
         before = self.cluster.sh(self.h2, "rdma resource show | grep rxe0")
         deep = self.doctor("--deep")
-        assert "has room for 2000 and more queue pairs" in deep["checks"][0]["reason"], deep["checks"]
+        assert "has room for 1000 and more queue pairs" in deep["checks"][0]["reason"], deep["checks"]
         assert self.cluster.sh(self.h2, "rdma resource show | grep rxe0") == before
 
     def test_doctor_names_what_two_ends_cannot(self):

@@ -39,7 +39,7 @@ TEST(LinkBlock, MeasuresOfVerbsHaveTheirOwnSizesAndQueuePairs) {
   }
   const Plan plan = plan_for(
       R"({"op": "link", "measure": ["read_lat", "send_bibw"], "bytes": [8, "1Mi"],
-          "streams": [1, 4], "transport": "rdma"})");
+          "streams": [1, 4]})");
   std::map<std::string, int> count;
   for (const PlanCell& cell : plan.cells) ++count[cell.cell.measure];
   EXPECT_EQ(count, (std::map<std::string, int>{{"read_lat", 2}, {"send_bibw", 4}}));

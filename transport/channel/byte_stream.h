@@ -89,8 +89,8 @@ class ByteStream {
   // of: for what one end has to tell the other now and then.
   virtual void keep_up() {}
   // Where its bytes go over RDMA: on what further queue pairs to the same peer can be made, for
-  // whoever measures these alone. Null = they do not.
-  virtual std::shared_ptr<RdmaPort> rdma_port() const { return nullptr; }
+  // whoever measures these alone; one for each cable. Empty = they do not.
+  virtual std::vector<std::shared_ptr<RdmaPort>> rdma_ports() const { return {}; }
   virtual StreamStats stats() const = 0;
   // Ends both directions; later calls fail. Idempotent.
   virtual void close() = 0;

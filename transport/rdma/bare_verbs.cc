@@ -23,10 +23,9 @@ constexpr unsigned kLooks = 1024;           // between two looks at the clock
 constexpr uint32_t kNumbers = 0xffffff;     // of queue pairs and packets
 
 // Even, so that half of it is what credits are given for.
-uint32_t depth_of(const RdmaProfile& profile, size_t bytes) {
+uint32_t depth_of(int requests, size_t bytes) {
   const size_t fit = std::max<size_t>(kMostUnderWay / bytes, 4) & ~size_t{1};
-  return std::min(static_cast<uint32_t>(profile.most_requests) - kCreditRequests,
-                  static_cast<uint32_t>(fit));
+  return std::min(static_cast<uint32_t>(requests) - kCreditRequests, static_cast<uint32_t>(fit));
 }
 
 std::byte pattern(size_t index) { return static_cast<std::byte>(index * 131 + 7); }
@@ -48,7 +47,7 @@ void put_word(uint64_t word, std::span<uint8_t> bytes) {
 
 Expected<std::unique_ptr<BareVerbs>> BareVerbs::create(std::shared_ptr<RdmaPort> port,
                                                        VerbsMove move, size_t bytes,
-                                                       const std::string& peer) {
+                                                       const std::string& peer, int requests) {
   const RdmaProfile& profile = port->profile();
   if (move == VerbsMove::kRead && port->qp_type() != kReliable) {
     return fail(
@@ -59,29 +58,28 @@ Expected<std::unique_ptr<BareVerbs>> BareVerbs::create(std::shared_ptr<RdmaPort>
     return fail(ErrorCode::kUnsupported,
                 fmt::format("a message of bare verbs has 1 B to {}", format_bytes(kMostBytes)));
   }
-  if (profile.classes &&
-      (message_bytes(profile, bytes) != bytes || bytes > profile.most_frame_bytes)) {
+  if (profile.classes && (message_bytes(profile, bytes) != bytes || bytes > port->most_message())) {
     return fail(ErrorCode::kUnsupported,
                 fmt::format("messages on {} are 4 KiB x 2^k long, up to {}", port->device(),
-                            format_bytes(profile.most_frame_bytes)));
+                            format_bytes(port->most_message())));
   }
-  std::unique_ptr<BareVerbs> made(new BareVerbs(move, bytes, profile));
+  std::unique_ptr<BareVerbs> made(new BareVerbs(move, bytes, profile, requests));
   if (Status done = made->make(std::move(port), peer); !done) return fail(done.error());
   return made;
 }
 
-BareVerbs::BareVerbs(VerbsMove move, size_t bytes, const RdmaProfile& profile)
+BareVerbs::BareVerbs(VerbsMove move, size_t bytes, const RdmaProfile& profile, int requests)
     : move_(move),
       bytes_(bytes),
       slot_bytes_((bytes + kPage - 1) / kPage * kPage),
-      depth_(depth_of(profile, bytes)),
+      depth_(depth_of(requests == 0 ? profile.most_requests : requests, bytes)),
       group_(std::min(kMostGroup, depth_ / 4)),
-      credit_bytes_(message_bytes(profile, 1)) {}
+      credit_bytes_(message_bytes(profile, sizeof(uint64_t))) {}
 
 Status BareVerbs::make(std::shared_ptr<RdmaPort> port, const std::string& peer) {
   RdmaPairSpec spec;
   spec.sends = spec.receives = depth_ + kCreditRequests;
-  spec.memory_bytes = 2 * slot_bytes_;
+  spec.memory_bytes = 2 * slot_bytes_ + kPage;
   if (move_ == VerbsMove::kWrite) spec.peer_may = kRemoteWrite;
   if (move_ == VerbsMove::kRead) spec.peer_may = kRemoteRead;
   spec.access |= static_cast<int>(spec.peer_may);
@@ -177,9 +175,10 @@ Status BareVerbs::post_receives(uint32_t count) {
   return {};
 }
 
-// Half of the receives of this end are free again.
+// So many have been taken, and their receives posted again.
 Status BareVerbs::give_credit() {
-  VerbsPiece piece{reinterpret_cast<uintptr_t>(out()), static_cast<uint32_t>(credit_bytes_),
+  std::memcpy(credit(), &taken_, sizeof taken_);
+  VerbsPiece piece{reinterpret_cast<uintptr_t>(credit()), static_cast<uint32_t>(credit_bytes_),
                    pair_->local_key()};
   VerbsSend request;
   request.id = kCredits;
@@ -274,9 +273,14 @@ Status BareVerbs::round_trips(bool begins, int count, const Patience& patience,
 Status BareVerbs::step(uint64_t more) {
   if (Status done = collect(); !done) return done;
   ended_ = std::max(ended_, answered_);
-  const uint64_t read = answered_ + (received_ - awaited_) * (depth_ / 2);
+  if (move_ == VerbsMove::kSend && received_ > awaited_) {
+    // The newest one says it all, also where one before it was lost. It is the other end's word.
+    uint64_t read = 0;
+    std::memcpy(&read, in(), sizeof read);
+    read_ = std::clamp(read, read_, begun_ - answered_);
+  }
   const auto has_room = [&] {
-    const uint64_t unread = move_ == VerbsMove::kSend ? begun_ - read : 0;
+    const uint64_t unread = move_ == VerbsMove::kSend ? begun_ - answered_ - read_ : 0;
     return std::max(unread, begun_ - ended_) + group_ <= depth_;
   };
   while (more > 0 && has_room()) {

@@ -32,8 +32,10 @@ class BareVerbs {
 
   // kUnsupported, without a cause, where the provider cannot do that: READ on UC, messages of that
   // size.
+  // `requests` in each queue; 0 = as many as the provider has, perftest's 128 at most.
   static Expected<std::unique_ptr<BareVerbs>> create(std::shared_ptr<RdmaPort> port, VerbsMove move,
-                                                     size_t bytes, const std::string& peer);
+                                                     size_t bytes, const std::string& peer,
+                                                     int requests = 0);
 
   EndWords end() const;
   // Once. kProtocol where the numbers are no end's, kConfig where its queue pairs have another
@@ -62,10 +64,12 @@ class BareVerbs {
   bool is_reliable() const { return pair_->port()->qp_type() == kReliable; }
 
  private:
-  BareVerbs(VerbsMove move, size_t bytes, const RdmaProfile& profile);
+  BareVerbs(VerbsMove move, size_t bytes, const RdmaProfile& profile, int requests);
   Status make(std::shared_ptr<RdmaPort> port, const std::string& peer);
   std::byte* out() const { return pair_->memory(); }
   std::byte* in() const { return pair_->memory() + slot_bytes_; }
+  // Where a credit lies before it goes: how many messages have been taken. It comes into in().
+  std::byte* credit() const { return pair_->memory() + 2 * slot_bytes_; }
   Status post(uint32_t count, bool is_told);
   Status post_receives(uint32_t count);
   Status give_credit();
@@ -84,6 +88,7 @@ class BareVerbs {
   uint64_t begun_ = 0, ended_ = 0;  // messages of this end
   uint64_t told_ = 0;               // of begun_: behind the last one whose end is told
   uint64_t answered_ = 0;           // of begun_: those of round trips
+  uint64_t read_ = 0;               // of SENDs behind these: for so many there is room again
   uint64_t received_ = 0, awaited_ = 0, taken_ = 0;  // messages of the other end
 };
 

@@ -14,9 +14,9 @@
 namespace plumbline {
 namespace {
 
-// 4.096 us x 2^17 = 0.5 s until a packet is sent again, seven times: a loss in the middle is told at
-// once, and what is late in a queue, or at a host that got no processor, is not lost (perftest has
-// 14, NCCL 20). 0.01 ms until a peer without a receive is asked again, for ever.
+// 4.096 us x 2^17 = 0.5 s until a packet is sent again, seven times: a loss in the middle is told
+// at once, and what is late in a queue, or at a host that got no processor, is not lost (perftest
+// has 14, NCCL 20). 0.01 ms until a peer without a receive is asked again, for ever.
 constexpr uint8_t kTimeout = 17, kRetries = 7, kRnrTimer = 1;
 // Of one queue pair, on the wire: what all drivers allow.
 constexpr uint8_t kReadsAtOnce = 16;

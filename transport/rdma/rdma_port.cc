@@ -176,14 +176,18 @@ RdmaPort::~RdmaPort() {
 }
 
 // What the options say, as far as this provider has it.
+size_t RdmaPort::most_message() const {
+  const size_t limit = profile_->classes ? most_message_of_system() : 0;
+  return limit == 0 ? profile_->most_frame_bytes : limit;
+}
+
 Status RdmaPort::take(const RdmaOptions& options) {
   qp_type_ = options.qp_type == 0 ? profile_->qp_type : options.qp_type;
   if (qp_type_ != profile_->qp_type && !profile_->other_type) {
     return refuse_option("rdma_qp", lower_case(qp_type_name(qp_type_)), device_, *profile_,
                          fmt::format("it has {} only", qp_type_name(profile_->qp_type)));
   }
-  const size_t limit = profile_->classes ? most_message_of_system() : 0;
-  const size_t most = limit == 0 ? profile_->most_frame_bytes : limit;
+  const size_t most = most_message();
   frame_bytes_ =
       options.frame_bytes == 0 ? std::min(profile_->frame_bytes, most) : options.frame_bytes;
   if (frame_bytes_ > most) {

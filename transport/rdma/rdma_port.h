@@ -53,6 +53,8 @@ class RdmaPort {
   // What queue pairs on it are, by the options or the profile.
   int qp_type() const { return qp_type_; }
   size_t frame_bytes() const { return frame_bytes_; }
+  // The longest message that the provider and this system have.
+  size_t most_message() const;
 
  private:
   RdmaPort(std::shared_ptr<const Verbs> verbs, const std::string& device);

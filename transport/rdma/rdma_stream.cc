@@ -161,8 +161,10 @@ class RdmaStream : public ByteStream, private PeerMemory {
   void keep_up() override {
     if (up_) compare();
   }
-  std::shared_ptr<RdmaPort> rdma_port() const override {
-    return up_ ? rails_.front()->port() : nullptr;
+  std::vector<std::shared_ptr<RdmaPort>> rdma_ports() const override {
+    std::vector<std::shared_ptr<RdmaPort>> ports;
+    for (const auto& rail : rails_) ports.push_back(rail->port());
+    return ports;
   }
   void close() override { end(); }
 

@@ -372,7 +372,7 @@ TEST(StartRules, WhatTwoHostsCannotDoWithEachOtherIsNamedOnce) {
   EXPECT_EQ(sound.outcome, CheckOutcome::kPass);
   EXPECT_NE(sound.reason.find("with mini2: text of echo, text of rate"), std::string::npos);
   // Of a step that is seen at one end, that end.
-  RdmaRung& rtr = set.hosts[1].rdma->meetings[0].rungs[2];
+  RdmaRung& rtr = set.hosts[1].rdma->meetings[0].rungs[3];
   rtr.error = "errno 113";
   EXPECT_EQ(causes_of(set), "rdma.rtr@mini2");
   const Finding finding = candidate_of(set, "rdma.rtr").finding;
@@ -380,12 +380,12 @@ TEST(StartRules, WhatTwoHostsCannotDoWithEachOtherIsNamedOnce) {
   EXPECT_NE(finding.remedy.text().find("the cable of rdma_en2"), std::string::npos);
   rtr.error.clear();
   // Of one that is seen at both, the first.
-  for (const size_t step : {3, 4}) {
+  for (const size_t step : {4, 5}) {
     for (HostEvidence& host : set.hosts) host.rdma->meetings[0].rungs[step].error = "nothing came";
     EXPECT_EQ(causes_of(set), "rdma.path@mini1");
     for (HostEvidence& host : set.hosts) host.rdma->meetings[0].rungs[step].error.clear();
   }
-  set.hosts[1].rdma->meetings[0].rungs[3].error = "nothing came";
+  set.hosts[1].rdma->meetings[0].rungs[4].error = "nothing came";
   EXPECT_EQ(causes_of(set), "rdma.path@mini2") << "the other end saw nothing";
 }
 
