@@ -136,8 +136,8 @@ TEST_F(LinkVerbs, WhatAProviderHasNotIsSkippedWithTheReason) {
 }
 
 TEST_F(LinkVerbs, MessagesThatGotLostOnUcAreAnErrorOfTheLink) {
-  use(std::string(kMac) + "lose 1000\n");
-  const Measurement m = measure("send_bw", 4096);
+  use(std::string(kMac) + "lose 10 65536\n");  // and none of the ranks' own
+  const Measurement m = measure("send_bw", 65'536);
   EXPECT_EQ(m.outcome, Outcome::kFailed);
   EXPECT_EQ(m.cause, "rdma.path");
   EXPECT_THAT(m.reason, HasSubstr("were sent on the queue pairs, and"));

@@ -15,7 +15,7 @@
 //   deaf                 queue pairs become ready, and nothing arrives
 //   inline BYTES         queue pairs whose requests are to carry more fail with errno 22
 //   posts COUNT          one receive more in a queue fails with errno 12
-//   lose COUNT           of UC's messages, each COUNTth does not arrive
+//   lose COUNT [BYTES]   of UC's messages (of at least so many bytes), each COUNTth does not arrive
 //   sockets FOLDER       for messages between network namespaces: in files there
 //   hang STEP            it never returns
 //   crash STEP           SIGSEGV

@@ -49,8 +49,9 @@ std::mutex regions_mutex;
 std::map<uint32_t, Registered> regions;
 uint32_t next_key = 1000;
 
-bool is_lost() {
+bool is_lost(uint32_t bytes) {
   const auto now = settings();
+  if (bytes < static_cast<uint32_t>(now->lose_bytes)) return false;
   return now->lose > 0 && ++now->messages % now->lose == 0;
 }
 
@@ -248,12 +249,12 @@ void QueuePair::write_all() {
     const void* const bytes = one.copy.empty() ? reinterpret_cast<const void*>(one.piece.address)
                                                : static_cast<const void*>(one.copy.data());
     if (one.request.opcode == kRdmaWrite) {
-      const bool lost = settings()->deaf || (type == kUnreliable && is_lost());
+      const bool lost = settings()->deaf || (type == kUnreliable && is_lost(one.piece.length));
       sent(one.request, lost || write_memory(one.request, bytes, one.piece.length) ? 0 : kNoAccess);
       continue;
     }
     bool there = true;
-    const bool lost = settings()->deaf || (type == kUnreliable && is_lost());
+    const bool lost = settings()->deaf || (type == kUnreliable && is_lost(one.piece.length));
     if (!lost) {
       there = send_fully(&header, sizeof header) && send_fully(bytes, one.piece.length);
     }

@@ -36,6 +36,7 @@ void take(Settings& out, const std::string& line) {
   }
   if (what == "late") out.late = std::atoi(first.c_str());
   if (what == "lose") out.lose = std::atoi(first.c_str());
+  if (what == "lose") out.lose_bytes = std::atoi(second.c_str());
   if (what == "inline") out.inline_bytes = std::atoi(first.c_str());
   if (what == "deaf") out.deaf = true;
   if (what == "sockets") out.sockets = first;
