@@ -169,6 +169,22 @@ Status send_on(Pairs& pairs, int64_t time_ns, const Patience& patience) {
   }
 }
 
+// A credit that was lost has slowed everything behind it. The last ones may come behind the report.
+Status all_credits(Pairs& pairs, uint64_t given, const Patience& patience) {
+  const Patience short_while = patience.within(kVerbsQuietMs * kMillisecond);
+  while (count_of(pairs, &BareVerbs::credits_got) < given) {
+    for (const auto& pair : pairs) {
+      if (Status done = pair->step(0); !done) return done;
+    }
+    if (short_while.over()) {
+      return fail(of_the_path(ErrorCode::kPeerLost,
+                              "a message of the receiver, which gives room to send, was lost",
+                              "look for errors and drops on the link"));
+    }
+  }
+  return {};
+}
+
 // Takes messages until the other end has said how many there were, and all of them or none for a
 // while have come.
 Status take_all(LinkSession& session, Pairs& pairs, const Patience& patience) {
@@ -254,7 +270,8 @@ Status verbs_rate_from(LinkSession& session, const FlowSettings& settings, LinkR
   int64_t elapsed = monotonic_ns() - start;
   const uint64_t sent = count_of(*pairs, &BareVerbs::begun);
   if (Status told = say(session, {sent}, patience); !told) return told;
-  const auto report = hear(session, 2, patience);  // how many came, and whether they are intact
+  // How many came, whether they are intact, and how many credits were given for them.
+  const auto report = hear(session, 3, patience);
   if (!report) return fail(report.error());
   const BareVerbs& first = *pairs->front();
   if (settings.move == VerbsMove::kSend) {
@@ -266,11 +283,12 @@ Status verbs_rate_from(LinkSession& session, const FlowSettings& settings, LinkR
                                           sent, report->front()),
                               "look for errors and drops on the link"));
     }
+    if (Status whole = all_credits(*pairs, report->back(), patience); !whole) return whole;
   }
   const bool intact =
       settings.move != VerbsMove::kRead ||
       std::all_of(pairs->begin(), pairs->end(), [](const auto& pair) { return pair->is_intact(); });
-  if (report->back() != 1 || !intact) return damaged();
+  if ((*report)[1] != 1 || !intact) return damaged();
   const double seconds = static_cast<double>(elapsed) * 1e-9;
   result.messages_per_s = static_cast<double>(sent) / seconds;
   result.rate_Bps = *result.messages_per_s * static_cast<double>(settings.message_bytes);
@@ -297,7 +315,10 @@ Status verbs_rate_to(LinkSession& session, const FlowSettings& settings) {
   const bool intact =
       settings.move == VerbsMove::kRead ||
       std::all_of(pairs->begin(), pairs->end(), [](const auto& pair) { return pair->is_intact(); });
-  return say(session, {count_of(*pairs, &BareVerbs::taken), intact ? 1u : 0u}, patience);
+  return say(session,
+             {count_of(*pairs, &BareVerbs::taken), intact ? 1u : 0u,
+              count_of(*pairs, &BareVerbs::credits_given)},
+             patience);
 }
 
 }  // namespace plumbline

@@ -57,6 +57,10 @@ class BareVerbs {
   // The other end of SEND: takes note of what has come beside round trips, and makes room for more.
   Status take();
   uint64_t taken() const { return taken_; }
+  // Half of the room each time: as given by this end, and as they came from the other one. On UC
+  // one that is lost makes all the rest slower.
+  uint64_t credits_given() const { return taken_ / (depth_ / 2); }
+  uint64_t credits_got() const { return received_ - awaited_; }
 
   // Where messages came in, or READs: does every byte hold what was sent?
   bool is_intact() const;
@@ -68,8 +72,6 @@ class BareVerbs {
   Status make(std::shared_ptr<RdmaPort> port, const std::string& peer);
   std::byte* out() const { return pair_->memory(); }
   std::byte* in() const { return pair_->memory() + slot_bytes_; }
-  // Where a credit lies before it goes: how many messages have been taken. It comes into in().
-  std::byte* credit() const { return pair_->memory() + 2 * slot_bytes_; }
   Status post(uint32_t count, bool is_told);
   Status post_receives(uint32_t count);
   Status give_credit();
@@ -88,7 +90,6 @@ class BareVerbs {
   uint64_t begun_ = 0, ended_ = 0;  // messages of this end
   uint64_t told_ = 0;               // of begun_: behind the last one whose end is told
   uint64_t answered_ = 0;           // of begun_: those of round trips
-  uint64_t read_ = 0;               // of SENDs behind these: for so many there is room again
   uint64_t received_ = 0, awaited_ = 0, taken_ = 0;  // messages of the other end
 };
 
