@@ -211,7 +211,8 @@ Status BareVerbs::collect() {
 // ---- latency ----
 
 Status BareVerbs::send_one() {
-  out()[bytes_ - 1] = mark_of(begun_);
+  // Of a WRITE nothing else tells. The one before has been answered, so it has left.
+  if (move_ == VerbsMove::kWrite) out()[bytes_ - 1] = mark_of(begun_);
   // Now and then: nobody waits for it.
   if (Status posted = post(1, begun_ + 1 - told_ >= kCreditRequests); !posted) return posted;
   // WRITEs are not awaited by their completions, which fill the queue up.
