@@ -259,7 +259,8 @@ Expected<uint64_t> memory_of_roof(const Cell& cell, bool /*verified*/,
 
 Expected<uint64_t> memory_of_links(const Cell& cell, bool /*verified*/,
                                    const OptionSet& /*options*/) {
-  // Of bare verbs, a buffer for each direction of each queue pair, and both ways at once twice that.
+  // Of bare verbs, a buffer for each direction of each queue pair, and both ways at once twice
+  // that.
   const LinkMeasureRow* const measure = find_link_measure(cell.measure);
   const bool verbs = measure != nullptr && measure->verbs;
   const double buffers = verbs ? 4.0 * std::max(1, cell.outstanding) : 0;
