@@ -169,10 +169,18 @@ Status send_on(Pairs& pairs, int64_t time_ns, const Patience& patience) {
   }
 }
 
-// A credit that was lost has slowed everything behind it. The last ones may come behind the report.
-Status all_credits(Pairs& pairs, uint64_t given, const Patience& patience) {
+// The receiver's report of SENDs: nothing was lost, none of its credits either, which would have
+// slowed everything behind it. The last ones may come behind the report.
+Status all_came(Pairs& pairs, uint64_t sent, const std::vector<uint64_t>& report,
+                const Patience& patience) {
+  if (report.front() != sent) {
+    return fail(of_the_path(
+        ErrorCode::kPeerLost,
+        fmt::format("{} messages were sent on the queue pairs, and {} came", sent, report.front()),
+        "look for errors and drops on the link"));
+  }
   const Patience short_while = patience.within(kVerbsQuietMs * kMillisecond);
-  while (count_of(pairs, &BareVerbs::credits_got) < given) {
+  while (count_of(pairs, &BareVerbs::credits_got) < report.back()) {
     for (const auto& pair : pairs) {
       if (Status done = pair->step(0); !done) return done;
     }
@@ -274,17 +282,13 @@ Status verbs_rate_from(LinkSession& session, const FlowSettings& settings, LinkR
   const auto report = hear(session, 3, patience);
   if (!report) return fail(report.error());
   const BareVerbs& first = *pairs->front();
-  if (settings.move == VerbsMove::kSend) {
-    // On UC, that they have left says nothing.
-    if (!first.is_reliable()) elapsed = monotonic_ns() - start;
-    if (report->front() != sent) {
-      return fail(of_the_path(ErrorCode::kPeerLost,
-                              fmt::format("{} messages were sent on the queue pairs, and {} came",
-                                          sent, report->front()),
-                              "look for errors and drops on the link"));
-    }
-    if (Status whole = all_credits(*pairs, report->back(), patience); !whole) return whole;
-  }
+  // On UC, that they have left says nothing.
+  if (settings.move == VerbsMove::kSend && !first.is_reliable()) elapsed = monotonic_ns() - start;
+  const Status whole =
+      settings.move == VerbsMove::kSend ? all_came(*pairs, sent, *report, patience) : Status();
+  // The other end keeps its queue pairs until its last credits have come.
+  if (Status told = say(session, {1}, patience); !told) return told;
+  if (!whole) return whole;
   const bool intact =
       settings.move != VerbsMove::kRead ||
       std::all_of(pairs->begin(), pairs->end(), [](const auto& pair) { return pair->is_intact(); });
@@ -315,10 +319,15 @@ Status verbs_rate_to(LinkSession& session, const FlowSettings& settings) {
   const bool intact =
       settings.move == VerbsMove::kRead ||
       std::all_of(pairs->begin(), pairs->end(), [](const auto& pair) { return pair->is_intact(); });
-  return say(session,
-             {count_of(*pairs, &BareVerbs::taken), intact ? 1u : 0u,
-              count_of(*pairs, &BareVerbs::credits_given)},
-             patience);
+  if (Status told = say(session,
+                        {count_of(*pairs, &BareVerbs::taken), intact ? 1u : 0u,
+                         count_of(*pairs, &BareVerbs::credits_given)},
+                        patience);
+      !told) {
+    return told;
+  }
+  const auto came = hear(session, 1, patience);
+  return came ? Status() : fail(came.error());
 }
 
 }  // namespace plumbline

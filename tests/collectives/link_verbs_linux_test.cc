@@ -143,6 +143,15 @@ TEST_F(LinkVerbs, MessagesThatGotLostOnUcAreAnErrorOfTheLink) {
   EXPECT_THAT(m.reason, HasSubstr("were sent on the queue pairs, and"));
 }
 
+// The last credits are posted, and not yet sent, when all messages have come.
+TEST_F(LinkVerbs, AReceiverStaysUntilItsCreditsHaveArrived) {
+  use(std::string(kMac) + "linger 20 4096\n");
+  for (const char* name : {"send_bw", "send_bibw"}) {
+    const Measurement m = measure(name, 65'536);
+    EXPECT_EQ(m.outcome, Outcome::kPassed) << name << ": " << m.reason;
+  }
+}
+
 TEST_F(LinkVerbs, WhereRanksTalkOverTcpItSaysSo) {
   use(kCard);
   const Measurement m = measure("send_lat", 2, 1, **find_transport("tcp", true));

@@ -16,9 +16,9 @@
 //   inline BYTES         queue pairs whose requests are to carry more fail with errno 22
 //   posts COUNT          one receive more in a queue fails with errno 12
 //   lose COUNT [BYTES]   of UC's messages (of at least so many bytes), each COUNTth does not arrive
-//   sockets FOLDER       for messages between network namespaces: in files there
-//   hang STEP            it never returns
-//   crash STEP           SIGSEGV
+//   linger MS BYTES      messages of at most so many bytes leave so much later than they were
+//   posted sockets FOLDER       for messages between network namespaces: in files there hang STEP
+//   it never returns crash STEP           SIGSEGV
 #include <atomic>
 #include <cerrno>
 #include <map>

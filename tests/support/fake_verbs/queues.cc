@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -259,6 +260,9 @@ void QueuePair::write_all() {
       continue;
     }
     bool there = true;
+    if (const auto now = settings(); one.piece.length <= static_cast<uint32_t>(now->linger_bytes)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(now->linger_ms));
+    }
     const bool lost = settings()->deaf || (type == kUnreliable && is_lost(one.piece.length));
     if (!lost) {
       there = send_fully(&header, sizeof header) && send_fully(bytes, one.piece.length);

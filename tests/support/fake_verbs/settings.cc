@@ -39,6 +39,8 @@ void take(Settings& out, const std::string& line) {
   if (what == "lose") out.lose_bytes = std::atoi(second.c_str());
   if (what == "inline") out.inline_bytes = std::atoi(first.c_str());
   if (what == "deaf") out.deaf = true;
+  if (what == "linger") out.linger_ms = std::atoi(first.c_str());
+  if (what == "linger") out.linger_bytes = std::atoi(second.c_str());
   if (what == "sockets") out.sockets = first;
   if (what == "posts") out.posts = std::atoi(first.c_str());
   if (what == "rc") out.rc_refused = true;

@@ -21,6 +21,7 @@ struct Settings {
   std::vector<std::shared_ptr<VerbsDevice>> devices;
   int port = kPortActive, gids = 4, late = 0, lose = 0, lose_bytes = 0, posts = 0,
       inline_bytes = 1 << 20;
+  int linger_ms = 0, linger_bytes = 0;
   bool deaf = false;
   std::string sockets;                   // folder; empty = names of the network namespace
   mutable std::atomic<int> messages{0};  // of UC, since these were read
