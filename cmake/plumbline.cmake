@@ -245,6 +245,14 @@ function(plumbline_library target folder sources alone deps libs)
   set_property(GLOBAL APPEND PROPERTY PLUMBLINE_LIBRARIES ${target})
 endfunction()
 
+# The paths of this checkout are in one object (tests/support/places.h), and assertions name files as seen from it.
+function(plumbline_places target)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/support/surroundings.cc PROPERTIES COMPILE_DEFINITIONS
+      "PLUMBLINE_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\";PLUMBLINE_BINARY=\"${PROJECT_BINARY_DIR}/plumbline\"")
+  target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/surroundings.cc)
+  target_compile_options(${target} PRIVATE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
+endfunction()
+
 # plumbline_test(FOLDER [BELOW folder...] [SOURCES file...] [LIBS target...] [LABEL name] [ALONE tests]) makes the binary tests_FOLDER
 # from all .cc files beside it, those of the folders BELOW, and further SOURCES, links the folder's library and registers
 # each of its tests with ctest. ctest label = FOLDER, or LABEL (process = starts whole programs). A test that skips
@@ -257,15 +265,12 @@ function(plumbline_test folder)
   endif()
   plumbline_own_sources(sources ${arg_BELOW})
   plumbline_quick_templates(first)
-  add_executable(tests_${folder} ${first} ${sources} ${arg_SOURCES}
-                 ${PROJECT_SOURCE_DIR}/tests/support/surroundings.cc)
+  add_executable(tests_${folder} ${first} ${sources} ${arg_SOURCES})
   plumbline_quick_compile(tests_${folder} ${folder})
   plumbline_unite(tests_${folder} ${sources} ${arg_SOURCES})
   target_link_libraries(tests_${folder} PRIVATE plumbline_${folder} ${arg_LIBS} GTest::gmock
                                                 GTest::gtest_main)
-  target_compile_definitions(tests_${folder} PRIVATE
-                             PLUMBLINE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-                             PLUMBLINE_BINARY="${PROJECT_BINARY_DIR}/plumbline")
+  plumbline_places(tests_${folder})
   if(PLUMBLINE_SANITIZE)
     # A process for each test would spend more time in the sanitizer's start than in the tests.
     set(shards 6)

@@ -98,6 +98,7 @@ lint    clang-14                   llvm@14
 lint    shellcheck                 shellcheck
 asan    clang-14                   llvm@14
 asan    libclang-rt-14-dev         -
+asan    lld-14                     -
 cross   nodejs                     node
 cross   npm                        node
 END

@@ -12,6 +12,7 @@
 #include "launch/agent_link.h"
 #include "launch/process.h"
 #include "tests/support/agents.h"
+#include "tests/support/places.h"
 #include "tests/support/program.h"
 
 namespace plumbline {
@@ -55,7 +56,7 @@ TEST(AgentCommand, TheLineToPasteHandsTheTokenOverInAPipe) {
 }
 
 TEST(AgentCommand, IsGreetedByItsCoordinator) {
-  auto starts = start_agents({{"h", {PLUMBLINE_BINARY, "agent"}}}, {}, soon());
+  auto starts = start_agents({{"h", {test::program_path(), "agent"}}}, {}, soon());
   ASSERT_TRUE(starts[0].agent) << starts[0].error.message();
   EXPECT_EQ(starts[0].hello.version, PLUMBLINE_VERSION);
   // "0.1.0-94c2e3b40a12", or the version alone where the sources are no checkout.
@@ -66,7 +67,7 @@ TEST(AgentCommand, IsGreetedByItsCoordinator) {
 }
 
 TEST(AgentCommand, ListensForTheOneWhoKnowsTheToken) {
-  auto agent = Process::spawn({PLUMBLINE_BINARY, "agent", "--listen", "--address", "127.0.0.1",
+  auto agent = Process::spawn({test::program_path(), "agent", "--listen", "--address", "127.0.0.1",
                                "--port", "0", "--minutes", "1"});
   ASSERT_TRUE(agent);
   const std::string line = (*agent)->read_line(soon()).value();

@@ -8,6 +8,7 @@
 #include "cli/coll_sweep.h"
 #include "cli/commands.h"
 #include "core/host/requirement.h"
+#include "tests/support/places.h"
 #include "tests/support/program.h"
 
 namespace plumbline {
@@ -100,7 +101,7 @@ TEST(Trace, SaysWhereItDrewThePlot) {
   static constexpr std::array kNeeds = {"gnuplot"};
   if (const auto reason = unmet(kNeeds)) GTEST_SKIP() << *reason;
   const ScratchFolder folder;
-  const std::string trace = PLUMBLINE_SOURCE_DIR "/tests/fuzz/corpus/trace/black_hole-a.pcap";
+  const std::string trace = test::source_dir() + "/tests/fuzz/corpus/trace/black_hole-a.pcap";
   const Finished drawn = plumbline({"trace", trace, "--plot", folder.path("x.svg")});
   ASSERT_EQ(drawn.status, 0) << drawn.err;
   EXPECT_EQ(drawn.err, "plumbline: wrote " + folder.path("x.svg") + "\n");
@@ -145,8 +146,7 @@ TEST(Usage, CompletionKnowsCommandsAndOptions) {
 }
 
 TEST(Usage, ClosedOutputDoesNotKill) {
-  const Finished done =
-      run_program({"/bin/sh", "-c", std::string(PLUMBLINE_BINARY) + " list | head -1"});
+  const Finished done = run_program({"/bin/sh", "-c", test::program_path() + " list | head -1"});
   EXPECT_EQ(done.status, 0);
   EXPECT_NE(done.out, "");
 }

@@ -10,6 +10,7 @@
 #include "core/json.h"
 #include "reports/publish/bundle.h"
 #include "tests/cli/submit_support.h"
+#include "tests/support/places.h"
 
 namespace plumbline {
 namespace {
@@ -252,7 +253,7 @@ TEST_F(PullRequests, BringBundlesOnlyAndDoNotConflict) {
 
 // On one's own machine, where git reads .gitattributes.
 TEST_F(PullRequests, LocalBranchesThatUpdatedThePageAreJoined) {
-  fs::copy(std::string(PLUMBLINE_SOURCE_DIR) + "/.gitattributes", repository_ + "/.gitattributes");
+  fs::copy(test::source_dir() + "/.gitattributes", repository_ + "/.gitattributes");
   commit("attributes");
   two_branches(true);
   git({"merge", "-q", "-m", "both", "one"});
@@ -300,7 +301,7 @@ TEST_F(PullRequests, AllowNewAllowsNothingElse) {
 // What CI asks of every change. GitHub sets this variable for pull requests alone, whose new
 // bundles get onto the page after they are merged.
 TEST(Results, TheRepositorysPageIsWhatItsFolderGives) {
-  const std::string root = PLUMBLINE_SOURCE_DIR;
+  const std::string root = test::source_dir();
   const char* pull_request = std::getenv("GITHUB_HEAD_REF");
   std::vector<std::string> words = {
       "results", "check", "--folder", root + "/reports/community", "--page", root + "/RESULTS.md"};

@@ -24,15 +24,14 @@
 #include "tests/cli/reference.h"
 #include "tests/scenarios/schema.h"
 #include "tests/support/golden.h"
+#include "tests/support/places.h"
 #include "tests/support/program.h"
 #include "tests/support/references.h"
 
 namespace plumbline {
 namespace {
 
-std::string document(const std::string& name) {
-  return std::string(PLUMBLINE_SOURCE_DIR) + "/docs/" + name;
-}
+std::string document(const std::string& name) { return test::source_dir() + "/docs/" + name; }
 
 TEST(Docs, ReferenceIsWhatTheTablesGive) {
   EXPECT_TRUE(equals_golden(reference_markdown(), "../../docs/reference.md"));

@@ -10,15 +10,15 @@
 #include "cli/commands.h"
 #include "cli/terminal.h"
 #include "core/shell_words.h"
+#include "tests/support/places.h"
 #include "tests/support/program.h"
 
 namespace plumbline {
 namespace {
 
 std::vector<std::string> guides() {
-  std::vector<std::string> files = {std::string(PLUMBLINE_SOURCE_DIR) + "/README.md"};
-  for (const auto& entry :
-       std::filesystem::directory_iterator(std::string(PLUMBLINE_SOURCE_DIR) + "/docs")) {
+  std::vector<std::string> files = {test::source_dir() + "/README.md"};
+  for (const auto& entry : std::filesystem::directory_iterator(test::source_dir() + "/docs")) {
     if (entry.path().extension() == ".md") files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
@@ -119,8 +119,8 @@ TEST(Docs, WordsAreThoseThatOneSaysAloud) {
   std::vector<std::string> files = guides();
   for (const char* folder : {"cli", "core", "probes", "reports", "scenarios", "launch", "transport",
                              "collectives", "scripts"}) {
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(
-             std::string(PLUMBLINE_SOURCE_DIR) + "/" + folder)) {
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(test::source_dir() + "/" + folder)) {
       const std::string kind = entry.path().extension();
       if (kind == ".cc" || kind == ".sh" || kind == ".json") files.push_back(entry.path());
     }

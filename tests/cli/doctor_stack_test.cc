@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "core/json.h"
+#include "tests/support/places.h"
 #include "tests/support/program.h"
 
 namespace plumbline {
@@ -25,7 +26,7 @@ class DoctorStack : public testing::Test {
     return "PATH=" + folder_.path() + ":/usr/sbin:/usr/bin:/sbin:/bin";
   }
   Finished ask(std::vector<std::string> words) const {
-    words.insert(words.begin(), {"env", path_without_hosts(), PLUMBLINE_BINARY, "doctor"});
+    words.insert(words.begin(), {"env", path_without_hosts(), test::program_path(), "doctor"});
     return run_program(words);
   }
   const ScratchFolder folder_;

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "core/json.h"
+#include "tests/support/places.h"
 #include "tests/support/program.h"
 
 namespace plumbline {
@@ -86,7 +87,7 @@ TEST(Doctor, FromTakesSeveralFiles) {
     const std::string file = folder.path(name);
     const Finished done = run_program(
         {"sh", "-c",
-         "sh " PLUMBLINE_SOURCE_DIR "/scripts/collect.sh --name " + name + " > " + file});
+         "sh " + test::source_dir() + "/scripts/collect.sh --name " + name + " > " + file});
     EXPECT_EQ(done.status, 0) << done.err;
     return file;
   };

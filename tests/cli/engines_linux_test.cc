@@ -9,6 +9,7 @@
 
 #include "core/clock.h"
 #include "core/record/record.h"
+#include "tests/support/places.h"
 #include "tests/support/ports.h"
 #include "tests/support/program.h"
 
@@ -20,7 +21,7 @@ using testing::HasSubstr;
 using Words = std::vector<std::string>;
 
 bool built(const std::string& engine) {
-  const std::filesystem::path folder = std::filesystem::path(PLUMBLINE_BINARY).parent_path();
+  const std::filesystem::path folder = std::filesystem::path(test::program_path()).parent_path();
   return std::filesystem::exists(folder / ("plumbline_engine_" + engine + ".so"));
 }
 bool installed(const std::string& program) {

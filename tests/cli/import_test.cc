@@ -5,6 +5,7 @@
 
 #include "core/record/record.h"
 #include "reports/import/importer.h"
+#include "tests/support/places.h"
 #include "tests/support/program.h"
 #include "tests/support/record_line.h"
 
@@ -14,7 +15,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string sample(const std::string& name) {
-  return std::string(PLUMBLINE_SOURCE_DIR) + "/tests/reports/samples/" + name;
+  return test::source_dir() + "/tests/reports/samples/" + name;
 }
 
 TEST(ReportOfOtherTools, TableFromIperf3AndOsu) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "core/host/process_facts.h"
+#include "tests/support/places.h"
 #include "tests/support/program.h"
 
 namespace plumbline {
@@ -19,8 +20,7 @@ class LaunchInput : public testing::Test {
   // A shell line in which @ is the launch of two local ranks: "echo x | @ -- cat".
   std::vector<std::string> line(std::string text, const std::string& flags = "") {
     const std::string hosts = folder_.write("hosts.json", R"({"local": 2})");
-    const std::string launch =
-        std::string(PLUMBLINE_BINARY) + " launch -q --hosts " + hosts + " " + flags;
+    const std::string launch = test::program_path() + " launch -q --hosts " + hosts + " " + flags;
     for (size_t at; (at = text.find('@')) != std::string::npos;) text.replace(at, 1, launch);
     return {"/bin/sh", "-c", text};
   }
@@ -129,7 +129,7 @@ TEST_F(LaunchInput, TwoEntriesOfOneMachineCountUpLocalRank) {
   const std::string script =
       "echo local $LOCAL_RANK/$LOCAL_WORLD_SIZE group $GROUP_RANK/$GROUP_WORLD_SIZE "
       "$ROLE_NAME $ROLE_RANK/$ROLE_WORLD_SIZE";
-  const Finished done = run_program({"env", path, PLUMBLINE_BINARY, "launch", "-q", "--hosts",
+  const Finished done = run_program({"env", path, test::program_path(), "launch", "-q", "--hosts",
                                      hosts, "--as", "torchrun", "--", "sh", "-c", script});
   EXPECT_EQ(done.status, 0) << done.err;
   EXPECT_THAT(done.out, AllOf(HasSubstr("[0] local 0/3 group 0/2 default 0/4\n"),
@@ -158,8 +158,8 @@ TEST_F(LaunchInput, AMachineBehindSshIsAskedForItsCores) {
   const std::string hosts = folder_.write("cores.json", R"({"hosts": [
       {"name": "h1", "ssh": "h1", "data": "127.0.0.1/8", "ranks": "cores"}]})");
   const Finished done =
-      run_program({"env", path_with_ssh(), PLUMBLINE_BINARY, "launch", "-q", "--hosts", hosts, "--",
-                   "sh", "-c", "echo of $PLUMBLINE_WORLD_SIZE"});
+      run_program({"env", path_with_ssh(), test::program_path(), "launch", "-q", "--hosts", hosts,
+                   "--", "sh", "-c", "echo of $PLUMBLINE_WORLD_SIZE"});
   EXPECT_EQ(done.status, 0) << done.err;
   EXPECT_THAT(done.out, HasSubstr("[0] of " + std::to_string(physical_cores()) + "\n"));
   const std::string scenario = folder_.write("s.json", R"({"plumbline": 1, "roofs": false,

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "launch/leftovers.h"
+#include "tests/support/places.h"
 #include "tests/support/program.h"
 
 namespace plumbline {
@@ -245,7 +246,7 @@ TEST_F(LaunchWithDaemons, SessionsOfTheirOwnEndBehindSshToo) {
       "hosts.json", R"({"hosts": [{"name": "h1", "ssh": "h1", "data": ["127.0.0.1/8"]}]})");
   const char* path = std::getenv("PATH");
   Program program({"env", "PATH=" + folder_.path() + ":" + (path == nullptr ? "" : path),
-                   PLUMBLINE_BINARY, "launch", "--hosts", hosts, "--", "sh", "-c",
+                   test::program_path(), "launch", "--hosts", hosts, "--", "sh", "-c",
                    daemons() + sleeper()});
   const std::vector<pid_t> pids = wait_for_daemons(1);
   program.signal(SIGINT);

@@ -7,6 +7,7 @@
 #include <regex>
 
 #include "tests/support/on_terminal.h"
+#include "tests/support/places.h"
 #include "tests/support/program.h"
 #include "tests/support/screen.h"
 
@@ -37,9 +38,8 @@ TEST(LiveRun, FitsTheTerminal) {
     const ScratchFolder folder;
     folder.write("scenario.json", kScenario);
     // Standard output goes elsewhere: the table has the width of the terminal all the same.
-    const std::string command = std::string(PLUMBLINE_BINARY) + " run " +
-                                folder.path("scenario.json") + " --out " + folder.path("out") +
-                                " > " + folder.path("stdout");
+    const std::string command = test::program_path() + " run " + folder.path("scenario.json") +
+                                " --out " + folder.path("out") + " > " + folder.path("stdout");
     OnTerminal program({"/bin/sh", "-c", command}, width,
                        {"TERM=xterm", "NO_COLOR=1", "XDG_STATE_HOME=" + folder.path("state")});
     ASSERT_TRUE(program.read_until(""));

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "core/json.h"
+#include "tests/support/places.h"
 #include "tests/support/program.h"
 
 namespace plumbline {
@@ -189,7 +190,7 @@ TEST(RunNames, AndScenariosAreOfferedByCompletion) {
   const std::string script = place.folder().write("script", place.run({"completion", "bash"}).out);
   const auto offered = [&](const std::string& words, int at) {
     const std::string line = "export XDG_STATE_HOME=" + place.folder().path("state") +
-                             "; PATH=" + fs::path(PLUMBLINE_BINARY).parent_path().string() +
+                             "; PATH=" + fs::path(test::program_path()).parent_path().string() +
                              ":$PATH; . " + script + "; COMP_WORDS=(plumbline " + words +
                              "); COMP_CWORD=" + std::to_string(at) +
                              "; _plumbline; printf '%s ' \"${COMPREPLY[@]}\"";

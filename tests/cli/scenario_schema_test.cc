@@ -14,6 +14,7 @@
 
 #include "cli/vocabulary.h"
 #include "scenarios/scenario.h"
+#include "tests/support/places.h"
 #include "tests/support/program.h"
 
 namespace plumbline {
@@ -21,7 +22,7 @@ namespace {
 
 using nlohmann::json;
 
-const std::string kSource = PLUMBLINE_SOURCE_DIR;
+const std::string kSource = test::source_dir();
 
 class Published {
  public:

@@ -8,6 +8,7 @@
 #include "core/json.h"
 #include "reports/publish/bundle.h"
 #include "tests/cli/submit_support.h"
+#include "tests/support/places.h"
 
 namespace plumbline {
 namespace {
@@ -173,7 +174,7 @@ TEST(Submit, FlagsAreCheckedBeforeAnythingIsRead) {
 
 // Whoever ships one more scenario names it there, or its runs are published as `own`.
 TEST(Submit, KnowsTheScenariosThatShip) {
-  const std::string root = PLUMBLINE_SOURCE_DIR;
+  const std::string root = test::source_dir();
   const std::string source = read_file(root + "/cli/submit_command.cc");
   for (const auto& entry : fs::directory_iterator(root + "/scenarios")) {
     if (entry.path().extension() != ".json") continue;

@@ -13,6 +13,7 @@
 #include "core/json.h"
 #include "core/text.h"
 #include "reports/text.h"
+#include "tests/support/places.h"
 
 namespace plumbline {
 namespace {
@@ -298,7 +299,7 @@ TEST(WatchJson, ThePageNamesEveryKey) {
   host.changes = {{"link", "eth0", "eth0 lost its signal"}};
   std::set<std::string> keys, told;
   pressed_keys(Json::parse(watch_json_line(host, "t")), keys);
-  std::ifstream page(std::string(PLUMBLINE_SOURCE_DIR) + "/docs/watch.md");
+  std::ifstream page(test::source_dir() + "/docs/watch.md");
   for (std::string line; std::getline(page, line);) {
     if (line.rfind("| `", 0) != 0) continue;
     const std::string cell = line.substr(0, line.find('|', 1));

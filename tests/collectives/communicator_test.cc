@@ -21,6 +21,7 @@
 #include "core/clock.h"
 #include "plumbline/version.h"
 #include "tests/support/communicators.h"
+#include "tests/support/places.h"
 #include "tests/support/row_share.h"
 
 namespace plumbline {
@@ -274,7 +275,7 @@ TEST(Communicator, ThePageForUsersHasEverySetting) {
   Options options;
   options.settings["ssh_config"] = "x";
   const std::string hint = alone(options).hint;  // "its settings are chunk_bytes ..."
-  std::ifstream page(std::string(PLUMBLINE_SOURCE_DIR) + "/docs/library.md");
+  std::ifstream page(test::source_dir() + "/docs/library.md");
   const std::string text{std::istreambuf_iterator<char>(page), {}};
   std::istringstream words(hint.substr(hint.find(" are ") + 5));
   int count = 0;

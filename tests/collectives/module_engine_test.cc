@@ -13,6 +13,7 @@
 
 #include "collectives/module_loader.h"
 #include "tests/support/collective_case.h"
+#include "tests/support/places.h"
 #include "transport/memory/memory.h"
 
 namespace plumbline {
@@ -209,7 +210,7 @@ TEST(ModuleEngine, ACellThatAsksForATransportIsRefusedByAnEngineWithANetworkOfIt
 // gloo itself, its ranks as threads.
 
 EngineModule* gloo_module() {
-  const std::filesystem::path built = std::filesystem::path(PLUMBLINE_BINARY).parent_path();
+  const std::filesystem::path built = std::filesystem::path(test::program_path()).parent_path();
   const std::vector<std::filesystem::path> folders = {built};
   if (!std::filesystem::exists(built / "plumbline_engine_gloo.so")) return nullptr;
   const auto module = load_module(folders, "gloo");

@@ -1,4 +1,4 @@
-// Which rows the sanitizer of threads runs: each in its turn, of every kind some, and never none.
+// Which rows a sanitizer runs: each in its turn, of every kind some, and never none.
 #include "tests/support/row_share.h"
 
 #include <gtest/gtest-spi.h>
@@ -54,7 +54,7 @@ TEST(RowShare, OfEveryKindSomeAreRun) {
   }
 }
 
-TEST(RowShare, WithoutThatSanitizerAllAreRun) {
+TEST(RowShare, WithoutASanitizerAllAreRun) {
   RowShare share(4, 0, false, 3);
   for (int row = 0; row < 9; ++row) EXPECT_TRUE(share.runs(row == 0 ? "one only" : "others"));
   EXPECT_EQ(share.run(), 9u);

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/places.h"
 #include "tests/support/sanitized.h"
 
 namespace plumbline {
@@ -312,7 +313,7 @@ TEST(include_direction, refuses_what_users_of_the_library_need_not_have) {
 // The library is transport, kernels and the operations of collectives; measuring, which knows
 // records, is not.
 TEST(include_direction, the_library_knows_no_records) {
-  const fs::path root = PLUMBLINE_SOURCE_DIR;
+  const fs::path root = test::source_dir();
   std::vector<std::string> headers = {"collectives/communicator_impl.h", "collectives/prepared.h",
                                       "collectives/schedule_builder.h"};
   for (const char* folder : {"include/plumbline", "transport", "kernels"}) {
@@ -342,7 +343,7 @@ TEST(include_direction, the_picture_has_no_cycle) {
 
 TEST(include_direction, the_tree_keeps_to_the_picture) {
   if (test::kSanitized) GTEST_SKIP() << test::kSources;
-  const fs::path root = PLUMBLINE_SOURCE_DIR;
+  const fs::path root = test::source_dir();
   size_t files = 0;
   for (const std::string& folder : source_folders(root)) {
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {

@@ -9,6 +9,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/record/record.h"
+#include "tests/support/places.h"
 #include "tests/support/record_line.h"
 
 namespace plumbline {
@@ -130,7 +131,7 @@ TEST_F(RecordLinesTest, FilesMayBeConcatenatedAndLinesRepeated) {
 
 // Files of version 1 as they were written, and both in one file.
 TEST_F(RecordLinesTest, VersionOneIsReadForGood) {
-  const std::string old = file_text(PLUMBLINE_SOURCE_DIR "/tests/core/samples/records_v1.jsonl");
+  const std::string old = file_text(test::source_dir() + "/tests/core/samples/records_v1.jsonl");
   ASSERT_THAT(old, HasSubstr("\"schema\":1,"));
   const Read alone = read(old, Damage::kRefuse);
   EXPECT_EQ(alone.error, "");
@@ -264,7 +265,7 @@ TEST_F(RecordLinesTest, NewerEnvironmentsAreReadAsFarAsTheyAreUnderstood) {
 // What a run of four hosts left, in both versions.
 TEST_F(RecordLinesTest, FilesAreSixtyPercentSmaller) {
   for (const char* name : {"records_v1.jsonl", "links_v1.jsonl"}) {
-    const std::string path = std::string(PLUMBLINE_SOURCE_DIR "/tests/core/samples/") + name;
+    const std::string path = std::string(test::source_dir() + "/tests/core/samples/") + name;
     const auto records = read_records(path);
     ASSERT_TRUE(records) << records.error().message();
     const double before = static_cast<double>(file_text(path).size());

@@ -8,6 +8,7 @@
 #include "core/json.h"
 #include "lab/address.h"
 #include "lab/lab.h"
+#include "tests/support/places.h"
 
 namespace plumbline {
 namespace {
@@ -33,7 +34,7 @@ TEST(Topology, EveryFileThatShipsIsRight) {
   int seen = 0;
   std::set<std::string> names;
   for (const auto& entry :
-       std::filesystem::directory_iterator(PLUMBLINE_SOURCE_DIR "/scenarios/labs")) {
+       std::filesystem::directory_iterator(test::source_dir() + "/scenarios/labs")) {
     std::ifstream in(entry.path());
     const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
     const auto topology = parse_topology(text, entry.path().filename());

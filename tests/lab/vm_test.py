@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 
+from daily import run_methods
 from record_lines import records_of
 from vm_lab import INSIDE, VmCluster, remove_leftovers, require_vm_lab
 
@@ -43,6 +44,8 @@ pathlib.Path("/run/crowd").touch()
 time.sleep(240)
 """
 CONNECTIONS = 100
+# The first mends what all later ones take for granted.
+ALWAYS = ["test_stock_kernels", "test_doctor_finds_no_loss_where_none_is", "test_final_verdict"]
 LOSSY = re.compile(r"^- lossy link (\S+) > ([^\s:]+)", re.M)
 DROP = """nft -f - <<END
 table inet broken {
@@ -322,21 +325,7 @@ def main():
     cluster.wait()
     tests = Tests(cluster)
     print("ok boot (%.1f s)" % (time.time() - start), flush=True)
-    wanted = sys.argv[1:]
-    if wanted:
-        wanted.append("stock_kernels")  # mends what all later ones take for granted
-    names = [n for n in vars(Tests) if n.startswith("test_") and (not wanted or any(w in n for w in wanted))]
-    failed = []
-    for name in names:
-        start = time.time()
-        try:
-            getattr(tests, name)()
-            print("ok %s (%.1f s)" % (name, time.time() - start), flush=True)
-        except (AssertionError, KeyError, ValueError, OSError, SystemExit, subprocess.TimeoutExpired) as error:
-            failed.append(name)
-            print("FAILED %s: %s: %s" % (name, type(error).__name__, error), flush=True)
-    print("%d tests, %d failed" % (len(names), len(failed)))
-    sys.exit(1 if failed else 0)
+    sys.exit(run_methods(tests, ALWAYS, 4, first=ALWAYS[:1]))
 
 
 if __name__ == "__main__":

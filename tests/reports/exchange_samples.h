@@ -11,6 +11,7 @@
 #include "reports/import/importer.h"
 #include "reports/read_input.h"
 #include "reports/report.h"
+#include "tests/support/places.h"
 
 namespace plumbline::samples {
 
@@ -30,7 +31,7 @@ inline ReportInput input_of(std::vector<Record> records) {
 }
 
 inline std::string sample_path(const std::string& name) {
-  return std::string(PLUMBLINE_SOURCE_DIR) + "/tests/reports/samples/" + name;
+  return test::source_dir() + "/tests/reports/samples/" + name;
 }
 
 inline std::string file_text(const std::string& path) {

@@ -12,6 +12,7 @@
 #include "runs/run_folder.h"
 #include "tests/runs/listener.h"
 #include "tests/scenarios/support.h"
+#include "tests/support/places.h"
 #include "tests/support/program.h"
 
 namespace plumbline {
@@ -26,7 +27,7 @@ constexpr const char* kTwoChecks =
 
 RunRequest request_for(const std::string& folder, const std::string& text = kTwoChecks) {
   RunRequest request;
-  request.program = PLUMBLINE_BINARY;
+  request.program = test::program_path();
   request.scenario = scenario_test::parse(text);
   request.options = *OptionSet().with("port_base", "auto", "test");
   request.vocabulary = scenario_test::vocabulary();
@@ -150,7 +151,7 @@ TEST(Conduct, TwoSidesAreMeasuredInTurnsAndCompared) {
 // As `coll` asks: cells one by one, and nothing is kept.
 RunRequest request_for_list(const std::vector<uint64_t>& sizes) {
   RunRequest request;
-  request.program = PLUMBLINE_BINARY;
+  request.program = test::program_path();
   request.scenario.name = "list";
   request.scenario.hosts = local_hosts(1);
   request.options = *OptionSet().with("port_base", "auto", "test");

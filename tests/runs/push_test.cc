@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "runs/build.h"
+#include "tests/support/places.h"
 #include "tests/support/program.h"
 
 namespace plumbline {
@@ -45,7 +46,7 @@ class PushOption : public testing::Test {
         "env",
         "PATH=" + folder_.path() + ":" + (path == nullptr ? "" : path),
         "XDG_CACHE_HOME=" + folder_.path("cache"),
-        PLUMBLINE_BINARY,
+        test::program_path(),
         "launch",
         "--hosts",
         hosts};
@@ -61,14 +62,15 @@ class PushOption : public testing::Test {
 };
 
 TEST_F(PushOption, NeverAsksNothing) {
-  const Finished done = launch(PLUMBLINE_BINARY, {});
+  const Finished done = launch(test::program_path(), {});
   EXPECT_EQ(done.status, 0) << done.err;
   EXPECT_THAT(done.out, HasSubstr("ran"));
   EXPECT_THAT(asked(), Not(HasSubstr("plumbline-push")));
 }
 
 TEST_F(PushOption, AutoUsesAProgramOfTheSameBuild) {
-  const Finished done = launch(PLUMBLINE_BINARY, {"--push", "auto", "--static-dir", static_dir()});
+  const Finished done =
+      launch(test::program_path(), {"--push", "auto", "--static-dir", static_dir()});
   EXPECT_EQ(done.status, 0) << done.err;
   EXPECT_THAT(done.out, HasSubstr("ran"));
   EXPECT_THAT(asked(), HasSubstr("plumbline-push"));
@@ -77,8 +79,8 @@ TEST_F(PushOption, AutoUsesAProgramOfTheSameBuild) {
 }
 
 TEST_F(PushOption, AutoKeepsAnotherBuildWhereThereIsNothingToSend) {
-  const std::string other = tool(
-      "other", "[ $1 = version ] && { echo build 0; exit; }\nexec " PLUMBLINE_BINARY " \"$@\"");
+  const std::string other = tool("other", "[ $1 = version ] && { echo build 0; exit; }\nexec " +
+                                              test::program_path() + " \"$@\"");
   const Finished done = launch(other, {"--push", "auto", "--static-dir", static_dir()});
   EXPECT_EQ(done.status, 0) << done.err;
   EXPECT_THAT(done.out, HasSubstr("ran"));
@@ -89,7 +91,8 @@ TEST_F(PushOption, WithoutAStaticBinaryItSaysWhereItLooked) {
   utsname names{};
   uname(&names);
   for (const auto& [binary, push] :
-       {std::pair{"/proc/nowhere/plumbline", "auto"}, {PLUMBLINE_BINARY, "always"}}) {
+       {std::pair<std::string, std::string>{"/proc/nowhere/plumbline", "auto"},
+        {test::program_path(), "always"}}) {
     const Finished done = launch(binary, {"--push", push, "--static-dir", static_dir()});
     EXPECT_EQ(done.status, 2) << push;
     EXPECT_THAT(done.err, HasSubstr(std::string("h1 needs plumbline")));
@@ -124,13 +127,13 @@ TEST_F(PushOption, AnAnswerOfNonsenseIsNoAnswer) {
 }
 
 TEST_F(PushOption, OnlyThreeWordsAreAccepted) {
-  const Finished done = launch(PLUMBLINE_BINARY, {"--push", "sometimes"});
+  const Finished done = launch(test::program_path(), {"--push", "sometimes"});
   EXPECT_EQ(done.status, 1);
   EXPECT_THAT(done.err, HasSubstr("never, auto, always"));
 }
 
 TEST(OwnBuild, StandsInTheFileAndInTheVersion) {
-  EXPECT_THAT(read_file(PLUMBLINE_BINARY), HasSubstr(PLUMBLINE_BUILD_MARK + own_build() + ";"));
+  EXPECT_THAT(read_file(test::program_path()), HasSubstr(PLUMBLINE_BUILD_MARK + own_build() + ";"));
   EXPECT_THAT(run_program(plumbline_argv({"version"})).out,
               HasSubstr("\nbuild " + own_build() + "\n"));
   EXPECT_THAT(run_program(plumbline_argv({"version", "--json"})).out,

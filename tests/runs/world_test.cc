@@ -15,6 +15,7 @@
 #include "core/clock.h"
 #include "runs/hosts/port_window.h"
 #include "tests/runs/listener.h"
+#include "tests/support/places.h"
 #include "tests/support/ports.h"
 #include "tests/support/program.h"
 
@@ -135,7 +136,7 @@ while IFS= read -r line; do
   case "$number$line" in 1*'"rank":1,'*) doomed=yes ;; esac
   if [ "$number$doomed" = 2yes ]; then exit 0; fi
   printf '%s\n' "$line"
-done | )" PLUMBLINE_BINARY R"( rank
+done | )" + test::program_path() + R"( rank
 )");
   std::filesystem::permissions(script, std::filesystem::perms::owner_all);
   constexpr int64_t kConnectTimeoutMs = 60'000;
@@ -157,7 +158,7 @@ TEST(World, WhatRanksWriteToStandardErrorComesLineByLine) {
   const ScratchFolder folder;
   const std::string script = folder.write("program.sh", R"(#!/bin/sh
 printf 'one\ntwo' >&2
-exec )" PLUMBLINE_BINARY R"( rank
+exec )" + test::program_path() + R"( rank
 )");
   std::filesystem::permissions(script, std::filesystem::perms::owner_all);
   WorldSpec spec;
@@ -176,7 +177,7 @@ exec )" PLUMBLINE_BINARY R"( rank
 
 TEST(World, MeasuresRestartsAndEnds) {
   WorldSpec spec;
-  spec.reach.program = PLUMBLINE_BINARY;
+  spec.reach.program = test::program_path();
   spec.hosts = local_hosts(1);
   spec.options = with_port_base("auto");
   World world(spec);

@@ -11,6 +11,7 @@
 #include "scenarios/read_expect.h"
 #include "tests/scenarios/host_file_support.h"
 #include "tests/scenarios/support.h"
+#include "tests/support/places.h"
 #include "tests/support/sanitized.h"
 
 namespace plumbline::scenario_test {
@@ -74,7 +75,7 @@ TEST(ErrorPlaces, DamagedScenariosAreNamedByFileAndLine) {
   constexpr size_t kRounds = test::kSanitized ? 20 : 150;
   size_t refused = 0, files = 0;
   for (const fs::directory_entry& entry :
-       fs::directory_iterator(fs::path(PLUMBLINE_SOURCE_DIR) / "scenarios")) {
+       fs::directory_iterator(fs::path(test::source_dir()) / "scenarios")) {
     if (entry.path().extension() != ".json") continue;
     ++files;
     const std::string text = text_of(entry.path());

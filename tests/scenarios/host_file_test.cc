@@ -3,6 +3,7 @@
 
 #include "scenarios/host_files/backends.h"
 #include "tests/scenarios/host_file_support.h"
+#include "tests/support/places.h"
 
 namespace plumbline::scenario_test {
 namespace {
@@ -118,7 +119,7 @@ TEST(HostFiles, AScenarioHasHostsToo) {
 
 // The examples of the page are sound.
 TEST(HostFiles, ThePageShowsFilesThatCanBeRead) {
-  const std::string page = read_file(PLUMBLINE_SOURCE_DIR "/docs/host_files.md");
+  const std::string page = read_file(test::source_dir() + "/docs/host_files.md");
   std::set<std::string> formats;
   const std::string begin = "```json\n", end = "```";
   for (size_t at = page.find(begin); at != std::string::npos; at = page.find(begin, at)) {

@@ -15,6 +15,7 @@
 #include "tests/scenarios/broken_samples.h"
 #include "tests/scenarios/schema.h"
 #include "tests/scenarios/support.h"
+#include "tests/support/places.h"
 
 namespace plumbline::scenario_test {
 namespace {
@@ -65,7 +66,7 @@ TEST(ScenarioSchema, WithAVocabularyItKnowsTheNames) {
 }
 
 TEST(ScenarioSchema, ShippedScenariosAreAccepted) {
-  const std::string folder = std::string(PLUMBLINE_SOURCE_DIR) + "/scenarios";
+  const std::string folder = test::source_dir() + "/scenarios";
   const Schema schema({});
   int seen = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -197,7 +198,7 @@ TEST(ScenarioSchema, ValuesOfOptionsAsTheOptionsTakeThem) {
 bool updating() { return std::getenv("TEST_UPDATE_GOLDEN") != nullptr; }
 
 TEST(ScenarioFormatPage, ReferenceIsCurrent) {
-  const std::string path = PLUMBLINE_SOURCE_DIR "/docs/scenario_format.md";
+  const std::string path = test::source_dir() + "/docs/scenario_format.md";
   std::string page = read_file(path);
   const std::string begin = "<!-- generated: scenario_reference_markdown() -->\n";
   const std::string end = "<!-- end of generated part -->";
@@ -216,7 +217,7 @@ TEST(ScenarioFormatPage, ReferenceIsCurrent) {
 }
 
 TEST(ScenarioFormatPage, ExampleIsRight) {
-  const std::string page = read_file(PLUMBLINE_SOURCE_DIR "/docs/scenario_format.md");
+  const std::string page = read_file(test::source_dir() + "/docs/scenario_format.md");
   const std::string begin = "<!-- example -->\n```json\n";
   const size_t from = page.find(begin);
   ASSERT_NE(from, std::string::npos);

@@ -3,6 +3,7 @@
 
 #include "core/record/link.h"
 #include "tests/scenarios/support.h"
+#include "tests/support/places.h"
 
 namespace plumbline::scenario_test {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 // A vocabulary with the real names of collectives' algorithms would belong to that folder; the
 // shipped files name none, so any that knows all operations will do.
 Plan shipped(const std::string& name) {
-  const std::string path = std::string(PLUMBLINE_SOURCE_DIR) + "/scenarios/" + name + ".json";
+  const std::string path = test::source_dir() + "/scenarios/" + name + ".json";
   const auto scenario = load_scenario(path, vocabulary());
   if (!scenario) {
     ADD_FAILURE() << all_lines(scenario.error());
@@ -58,7 +59,7 @@ TEST(ShippedScenarios, LinkMatrixHasEveryMeasureAndNoRoofs) {
 TEST(ShippedScenarios, EveryItemOfAChecklistCanBeDecided) {
   size_t items = 0;
   for (const char* name : {"thunderbolt_star", "jaccl_mesh", "nightly", "serving"}) {
-    const std::string path = std::string(PLUMBLINE_SOURCE_DIR) + "/scenarios/" + name + ".json";
+    const std::string path = test::source_dir() + "/scenarios/" + name + ".json";
     const auto scenario = load_scenario(path, vocabulary());
     ASSERT_TRUE(scenario) << all_lines(scenario.error());
     const Plan plan = plan_of(*scenario);

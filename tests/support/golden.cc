@@ -4,10 +4,12 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/support/places.h"
+
 namespace plumbline {
 
 testing::AssertionResult equals_golden(const std::string& text, const std::string& file_name) {
-  const std::string path = std::string(PLUMBLINE_SOURCE_DIR) + "/tests/golden/" + file_name;
+  const std::string path = test::source_dir() + "/tests/golden/" + file_name;
   if (std::getenv("TEST_UPDATE_GOLDEN") != nullptr) {
     std::ofstream(path, std::ios::binary) << text;
   }

@@ -13,6 +13,7 @@
 
 #include "core/clock.h"
 #include "core/file.h"
+#include "tests/support/places.h"
 
 extern char** environ;
 
@@ -170,7 +171,7 @@ Finished run_program(const std::vector<std::string>& argv,
 }
 
 std::vector<std::string> plumbline_argv(const std::vector<std::string>& arguments) {
-  std::vector<std::string> argv = {PLUMBLINE_BINARY};
+  std::vector<std::string> argv = {test::program_path()};
   argv.insert(argv.end(), arguments.begin(), arguments.end());
   return argv;
 }

@@ -1,7 +1,7 @@
 // Tests that ask the same of many rows (algorithms, sizes, types, shapes of a wire) run all of them
-// in every build but that of the sanitizer of threads, which takes ten times as long: a race is a
-// matter of the way through the code, not of an element's type or of how many there are. It runs a
-// share of the rows, of each kind at least one, and the share moves on with the date, so that every
+// in every build but those of the sanitizers, which take ten times as long: a race, or a byte too
+// far, is a matter of the way through the code, not of how many elements take it. They run a share
+// of the rows, of each kind at least one, and the share moves on with the date, so that every
 // row has its turn within a few days. Each test says at its end which share it was:
 //   TEST_SHARE=20784 runs the same again, and any other number another one.
 #pragma once
@@ -46,7 +46,7 @@ class RowShare {
  public:
   // `turn`: tests that ask the same rows in several ways give each way a number.
   explicit RowShare(size_t one_in = kUsualShare, size_t turn = 0)
-      : RowShare(one_in, turn, kThreadSanitized, share_number()) {}
+      : RowShare(one_in, turn, kSanitized, share_number()) {}
   RowShare(size_t one_in, size_t turn, bool partly, uint64_t number)
       : one_in_(partly ? one_in : 1), turn_(turn), number_(number) {}
   RowShare(const RowShare&) = delete;
@@ -125,7 +125,7 @@ inline std::vector<CoveringRow> covering_share(const std::vector<CoveringRow>& r
 // What this build runs of a covering array. `turn`: as above, so that each way runs other rows.
 inline std::vector<CoveringRow> rows_to_run(const std::vector<CoveringRow>& rows, size_t turn = 0) {
   std::vector<CoveringRow> share = rows;
-  if (kThreadSanitized) {
+  if (kSanitized) {
     const uint64_t number = share_number();
     share = covering_share(rows, kUsualShare, number + turn);
     std::printf("%zu of %zu rows: again with TEST_SHARE=%llu\n", share.size(), rows.size(),

@@ -1,14 +1,8 @@
 // Whether a sanitizer watches this program: it takes ten times as long then, and keeps freed memory
 // for a while. A sanitizer looks for what no round of a loop may do, so a part of the rounds shows
-// it; questions of statistics need all of them, and are asked without a sanitizer only. What the
-// sanitizer of threads leaves to later runs: row_share.h.
+// it (row_share.h); questions of statistics need all of them, and are asked without a sanitizer
+// only.
 #pragma once
-
-#ifdef __has_feature
-#if __has_feature(thread_sanitizer)
-#define PLUMBLINE_THREADS_WATCHED
-#endif
-#endif
 
 namespace plumbline::test {
 
@@ -16,11 +10,6 @@ namespace plumbline::test {
 inline constexpr bool kSanitized = true;
 #else
 inline constexpr bool kSanitized = false;
-#endif
-#if defined(__SANITIZE_THREAD__) || defined(PLUMBLINE_THREADS_WATCHED)
-inline constexpr bool kThreadSanitized = true;
-#else
-inline constexpr bool kThreadSanitized = false;
 #endif
 
 inline constexpr const char* kStatistics =

@@ -9,6 +9,8 @@
 #include <set>
 #include <string>
 
+#include "tests/support/places.h"
+
 namespace plumbline {
 
 // Fails for every line outside the files `home` (paths from the top of the tree) that matches.
@@ -17,10 +19,10 @@ inline void expect_only_in(const std::set<std::string>& home, const std::regex& 
   size_t files = 0;
   for (const char* folder : {"cli", "collectives", "core", "kernels", "lab", "launch", "probes",
                              "reports", "runs", "scenarios", "transport"}) {
-    const fs::path top = fs::path(PLUMBLINE_SOURCE_DIR) / folder;
+    const fs::path top = fs::path(test::source_dir()) / folder;
     if (!fs::exists(top)) continue;
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(top)) {
-      const std::string path = fs::relative(entry.path(), PLUMBLINE_SOURCE_DIR).string();
+      const std::string path = fs::relative(entry.path(), test::source_dir()).string();
       const std::string ending = entry.path().extension().string();
       if ((ending != ".cc" && ending != ".h") || home.count(path) > 0) continue;
       ++files;

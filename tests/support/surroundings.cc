@@ -13,7 +13,14 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/support/places.h"
+
 namespace plumbline {
+
+std::string test::source_dir() { return PLUMBLINE_SOURCE_DIR; }
+
+std::string test::program_path() { return PLUMBLINE_BINARY; }
+
 namespace {
 
 namespace fs = std::filesystem;

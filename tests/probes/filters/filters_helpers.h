@@ -10,12 +10,12 @@
 
 #include "probes/filters/evaluate.h"
 #include "probes/filters/parse_filters.h"
+#include "tests/support/places.h"
 
 namespace plumbline::test {
 
 inline std::string recorded(const std::string& name) {
-  const std::string path =
-      std::string(PLUMBLINE_SOURCE_DIR) + "/tests/probes/filters/recorded/" + name;
+  const std::string path = test::source_dir() + "/tests/probes/filters/recorded/" + name;
   std::ifstream file(path);
   std::ostringstream text;
   text << file.rdbuf();

@@ -10,13 +10,14 @@
 #include "core/command.h"
 #include "probes/sources/collected.h"
 #include "probes/sources/source.h"
+#include "tests/support/places.h"
 
 namespace plumbline {
 namespace {
 
 using ::testing::HasSubstr;
 
-const std::string kScript = std::string(PLUMBLINE_SOURCE_DIR) + "/scripts/collect.sh";
+const std::string kScript = test::source_dir() + "/scripts/collect.sh";
 constexpr const char* kBegin = "cat <<'END_OF_SOURCES'\n";
 
 std::string script_text() {

@@ -6,10 +6,12 @@
 #include <stdexcept>
 #include <string>
 
+#include "tests/support/places.h"
+
 namespace plumbline::test {
 
 inline std::string sample_path(const std::string& name) {
-  return std::string(PLUMBLINE_SOURCE_DIR) + "/tests/probes/sources/samples/" + name;
+  return test::source_dir() + "/tests/probes/sources/samples/" + name;
 }
 
 inline std::string sample(const std::string& name) {

@@ -7,11 +7,12 @@
 #include <string>
 
 #include "core/options/options.h"
+#include "tests/support/places.h"
 
 namespace plumbline::test {
 
 inline std::string fake_verbs_library() {
-  const std::string program = PLUMBLINE_BINARY;
+  const std::string program = test::program_path();
   return program.substr(0, program.rfind('/')) + "/tests/plumbline_fake_verbs.so";
 }
 
