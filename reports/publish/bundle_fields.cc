@@ -233,7 +233,8 @@ const std::vector<std::string>& published_options() {
     std::istringstream words(
         "transport mesh link_profile chunk_bytes transport_crc sock_bufsize tcp_lowat keepalive_s "
         "bind_to wait spin_us streams demux_park_bytes small_msg_threshold fast_math "
-        "connect_timeout_ms watchdog_timeout_ms heartbeat_interval_ms");
+        "connect_timeout_ms watchdog_timeout_ms heartbeat_interval_ms rdma_qp rdma_gid_index "
+        "rdma_frame_bytes");
     return std::vector<std::string>(std::istream_iterator<std::string>(words), {});
   }();
   return kNames;

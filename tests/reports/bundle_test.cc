@@ -22,6 +22,7 @@
 #include "tests/reports/bundle_samples.h"
 #include "tests/reports/exchange_samples.h"
 #include "tests/support/golden.h"
+#include "tests/support/places.h"
 
 namespace plumbline {
 namespace {
@@ -47,6 +48,34 @@ TEST(Bundle, HostileBytesAreRefusedWithAReason) {
     EXPECT_FALSE(why_not(text).empty()) << text;
   }
   EXPECT_EQ(why_not("{}"), "");
+}
+
+// What the queue pairs were belongs to the result; where a library lies and what a device is called
+// belongs to its host.
+TEST(Bundle, ARunOverRdmaIsPublishedAndVerifies) {
+  std::vector<Record> run = samples::seeded_run();
+  for (Record& record : run) {
+    record.cell.transport = record.measurement.resolved.transport = "rdma";
+    record.environment.options["transport"] = {"rdma", "flag"};
+    record.environment.options["rdma_qp"] = {"uc", "flag"};
+    record.environment.options["rdma_frame_bytes"] = {"64Ki", "flag"};
+    record.environment.options["rdma_gid_index"] = {"1", "flag"};
+    record.environment.options["rdma_device"] = {"rdma_annette0", "flag"};
+    record.environment.options["rdma_library"] = {"/home/annette/librdma.so", "flag"};
+  }
+  Redactor redactor;
+  const auto built = build_bundle(run, samples::statement(), {"submit"}, redactor);
+  ASSERT_TRUE(built) << built.error().message();
+  const std::string text = bundle_text(*built->document);
+  EXPECT_TRUE(verify_bundle(text, "").sound());
+  EXPECT_EQ(text.find("annette"), std::string::npos);
+  const json& content = (*built->document)["content"];
+  const json& options = content["environment"]["options"];
+  EXPECT_EQ(options["rdma_qp"], "uc");
+  EXPECT_EQ(options["rdma_frame_bytes"], "64Ki");
+  EXPECT_EQ(options["rdma_gid_index"], "1");
+  ASSERT_FALSE(content["rows"].empty());
+  for (const json& row : content["rows"]) EXPECT_EQ(row["resolved"]["transport"], "rdma");
 }
 
 // No exception and no crash, and never accepted, whatever stands there.
@@ -251,7 +280,7 @@ TEST(BundleDerive, ImpossibleHistogramsAreNamed) {
 
 // One as it was sealed when records were of version 1.
 TEST(Bundle, OfRecordsOfVersionOneVerifies) {
-  const std::string path = PLUMBLINE_SOURCE_DIR "/tests/reports/bundles/88f66cc3e55fd928.json";
+  const std::string path = test::source_dir() + "/tests/reports/bundles/88f66cc3e55fd928.json";
   const BundleReport report = verify_bundle(samples::file_text(path), path);
   EXPECT_TRUE(report.sound()) << report.problems.front().text;
   EXPECT_GT(report.rows.size(), 1u);
