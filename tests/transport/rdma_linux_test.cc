@@ -6,6 +6,7 @@
 #include <cstring>
 #include <thread>
 
+#include "tests/support/row_share.h"
 #include "tests/transport/rdma_world.h"
 
 namespace plumbline {
@@ -24,8 +25,10 @@ using test::run_ranks;
 using testing::HasSubstr;
 
 TEST_F(Rdma, BytesArriveOnAMac) {
+  test::RowShare share(3);
   for (const int ranks : {2, 3, 5}) {
     for (const char* wait : {"auto", "spin", "block"}) {
+      if (!share.runs()) continue;
       SCOPED_TRACE(std::to_string(ranks) + wait);
       use(kMac);
       OpenedWorld world;
@@ -40,8 +43,10 @@ TEST_F(Rdma, BytesArriveOnAMac) {
 
 // The device is the one whose GID is the address of the connection.
 TEST_F(Rdma, BytesArriveOnACardOfBothTypes) {
+  test::RowShare share(3);
   for (const char* type : {"rc", "uc"}) {
     for (const char* frame : {"0", "4096", "1Mi"}) {
+      if (!share.runs()) continue;
       SCOPED_TRACE(std::string(type) + frame);
       use(std::string("device mlx5_1\n") + kCard);
       OpenedWorld world;
