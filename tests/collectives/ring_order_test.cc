@@ -225,7 +225,8 @@ TEST(RingOrder, GivesRightResultsAndTheSameOnAllRanks) {
 Topology links_of(int ranks, double bytes_per_s = 1e8) {
   Topology topology;
   topology.host_of = rank_order(ranks);
-  topology.links.assign(static_cast<size_t>(ranks * ranks), {20e3, bytes_per_s});
+  const int links = ranks * ranks;
+  topology.links.assign(static_cast<size_t>(links), {20e3, bytes_per_s});
   topology.message_ns = 2e3;
   topology.port_bytes_per_s = 1e10;
   topology.rank_bytes_per_s = 1e10;
@@ -235,7 +236,8 @@ Topology links_of(int ranks, double bytes_per_s = 1e8) {
 
 void set_rate(Topology& topology, int a, int b, double bytes_per_s) {
   for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)}) {
-    topology.links[static_cast<size_t>(from * topology.ranks() + to)].bytes_per_s = bytes_per_s;
+    const int link = from * topology.ranks() + to;
+    topology.links[static_cast<size_t>(link)].bytes_per_s = bytes_per_s;
   }
 }
 
