@@ -61,7 +61,7 @@ TEST(Bundle, ARunOverRdmaIsPublishedAndVerifies) {
     record.environment.options["rdma_frame_bytes"] = {"64Ki", "flag"};
     record.environment.options["rdma_gid_index"] = {"1", "flag"};
     record.environment.options["rdma_device"] = {"rdma_annette0", "flag"};
-    record.environment.options["rdma_library"] = {"/home/annette/librdma.so", "flag"};
+    record.environment.options["rdma_library"] = {"/opt/annette/librdma.so", "flag"};
   }
   Redactor redactor;
   const auto built = build_bundle(run, samples::statement(), {"submit"}, redactor);
