@@ -7,7 +7,7 @@ operation takes a given share longer (0 = nothing is planted, and every verdict 
 delay that is, a calibration on this machine tells first.
 
   scripts/compare_trials.py                        200 trials without a change, 100 each with 3 % and 10 %
-  scripts/compare_trials.py --plant 0 --trials 20  what the tests repeat when asked for (label exhaustive); six trials always
+  scripts/compare_trials.py --plant 0 --trials 20  what the tests repeat
   scripts/compare_trials.py --jobs 5 --docs docs/comparing.md   on 16 cores; writes the table into the page
 
 Exit code 1 when there are more false alarms than the stated alpha explains, 2 when trials failed.

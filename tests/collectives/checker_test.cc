@@ -11,7 +11,6 @@
 #include "collectives/schedule.h"
 #include "collectives/schedule_builder.h"
 #include "tests/support/row_share.h"
-#include "tests/support/sanitized.h"
 
 namespace plumbline {
 namespace {
@@ -198,7 +197,7 @@ TEST(Checker, NoticesEveryLostOrder) {
     EXPECT_NE(wrong, "") << where(a, q, rank, i);
     ++needed;
   });
-  EXPECT_GT(needed, test::kSanitized ? 75u : 300u);
+  EXPECT_GT(needed, 300u);
 }
 
 TEST(Checker, NoticesMissingAndDoubleDivision) {
