@@ -4,7 +4,9 @@ and their ratio (latency: ours / theirs; rates: ours / theirs). Half a round tri
 
   tests/lab/rdma_vm.sh benchmarks/rdma_against_perftest.py build/plumbline rxe0
 
-Arguments: the program, the device, and which rows (all): send_lat, write_lat, read_lat, send_bw, write_bw, read_bw.
+Arguments: the program, the device, and which rows (all): send_lat, write_lat, read_lat, send_bw, write_bw, read_bw. perftest waits for an
+acknowledgement as long as plumbline does (-u). A round in which it prints a rate of 0 gives no ratio: another one is made instead, twice as many
+as asked for at most, and the last column counts them.
 """
 import json
 import os
@@ -22,6 +24,7 @@ ROWS = {"send_lat": LATENCY, "write_lat": LATENCY, "read_lat": LATENCY, "send_bw
 MIB = 1 << 20
 TIME_MS = 400  # of each of our cells
 PORT = 18515
+TIMEOUT = 17  # 4.096 us x 2^17 until a message is sent again, as transport/rdma has it; perftest's own is 14
 
 
 def gid_index(device):
@@ -34,10 +37,10 @@ def gid_index(device):
 
 
 def perftest(row, size, device, index, port):
-    """Median latency in us, or the rate in bytes/s."""
+    """Median latency in us, or the rate in bytes/s; None where it prints 0."""
     latency = row.endswith("lat")
     count = 1000 if latency else max(40, (16 << 20) // size)
-    words = ["ib_" + row, "-d", device, "-x", index, "-s", str(size), "-n", str(count), "-F", "-p", str(port)]
+    words = ["ib_" + row, "-d", device, "-x", index, "-s", str(size), "-n", str(count), "-u", str(TIMEOUT), "-F", "-p", str(port)]
     server = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         for _ in range(50):  # until it listens
@@ -52,10 +55,10 @@ def perftest(row, size, device, index, port):
         server.kill()
         server.wait()
     lines = [l.split() for l in client.stdout.splitlines() if re.match(r"\s*%d\s+\d+\s" % size, l)]
-    value = float(lines[-1][4 if latency else 3]) if lines else 0  # t_typical; BW average [MB/sec], which are MiB
-    if value <= 0:
+    if not lines:
         sys.exit("%s measured nothing: %s" % (" ".join(words), client.stdout))
-    return value if latency else value * MIB
+    value = float(lines[-1][4 if latency else 3])  # t_typical; BW average [MB/sec], which are MiB
+    return (value if latency else value * MIB) or None
 
 
 def ours(program, device, rows):
@@ -91,19 +94,28 @@ def main():
     rows = rows or list(ROWS)
     index = gid_index(device)
     seen = {(row, size): [] for row in rows for size in ROWS[row]}
-    for turn in range(ROUNDS):
+    zeros = dict.fromkeys(seen, 0)
+    for turn in range(2 * ROUNDS):
+        if all(len(pairs) >= ROUNDS for pairs in seen.values()):
+            break
         mine = ours(program, device, rows)
         for number, (row, size) in enumerate(seen):
             theirs = perftest(row, size, device, index, PORT + (turn * len(seen) + number) % 500)
-            seen[row, size].append((mine[row, size], theirs))
-    print("%d rounds in turns; medians, and of the ratio of each round median, lowest and highest" % ROUNDS)
-    print("%-10s %8s %12s %12s %6s %13s" % ("row", "bytes", "plumbline", "perftest", "ratio", "range"))
+            if theirs is None:
+                zeros[row, size] += 1
+            else:
+                seen[row, size].append((mine[row, size], theirs))
+    print("rounds in turns; medians, and of the ratio of each round median, lowest and highest")
+    print("%-10s %8s %12s %12s %6s %13s %6s %5s" % ("row", "bytes", "plumbline", "perftest", "ratio", "range", "rounds", "zeros"))
     for (row, size), pairs in seen.items():
+        if not pairs:
+            print("%-10s %8d not measured: perftest printed 0 in all %d rounds" % (row, size, zeros[row, size]))
+            continue
         scale, unit = (1, "us") if row.endswith("lat") else (1e9, "GB/s")
         ratios = [a / b for a, b in pairs]
         mine, theirs = (statistics.median(column) / scale for column in zip(*pairs))
-        print("%-10s %8d %7.3f %-4s %7.3f %-4s %6.3f %6.2f %6.2f" %
-              (row, size, mine, unit, theirs, unit, statistics.median(ratios), min(ratios), max(ratios)))
+        print("%-10s %8d %7.3f %-4s %7.3f %-4s %6.3f %6.2f %6.2f %6d %5d" %
+              (row, size, mine, unit, theirs, unit, statistics.median(ratios), min(ratios), max(ratios), len(pairs), zeros[row, size]))
 
 
 if __name__ == "__main__":

@@ -42,7 +42,8 @@ struct JobHost {
   // Of these, the ones on which the hosts named here never call.
   std::map<std::string, std::vector<int>> uncalled = {};
   std::vector<std::string> rdma_devices = {};  // that the host file names (a JACCL matrix)
-  std::map<std::string, std::string> rdma_towards = {};  // the first one for each other host
+  // Those that face each other host, rail by rail.
+  std::map<std::string, std::vector<std::string>> rdma_towards = {};
 };
 
 struct Job {

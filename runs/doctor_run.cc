@@ -129,7 +129,7 @@ Job job_of(const DiagnoseRequest& request) {
     }
     for (size_t j = 0; j < host.rdma.size(); ++j) {
       const std::vector<std::string>& cell = host.rdma[j];
-      if (!cell.empty() && j < hosts.size()) out.rdma_towards[hosts[j].name] = cell.front();
+      if (!cell.empty() && j < hosts.size()) out.rdma_towards[hosts[j].name] = cell;
       for (const std::string& device : cell) {
         if (!is_in(out.rdma_devices, device)) out.rdma_devices.push_back(device);
       }

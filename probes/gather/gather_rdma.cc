@@ -42,11 +42,11 @@ bool went_through(const RdmaClimb& climb) {
          none_of(climb.rungs, [](const RdmaRung& rung) { return !rung.error.empty(); });
 }
 
-// The device that faces the peer, whose address of this host is `own_ip`: that of the host file's
-// matrix, where it has one; else the one over that address' interface or with it as its GID; else
-// the only one. Empty = none that went through all steps.
-std::string device_towards(const EvidenceSet& evidence, size_t host, size_t peer,
-                           const std::string& own_ip) {
+// The devices that face the peer, whose address of this host is `own_ip`, rail by rail: those of
+// the host file's matrix, where it has one; else the one over that address' interface or with it as
+// its GID; else the only one. An empty name = one that did not go through all steps.
+std::vector<std::string> devices_towards(const EvidenceSet& evidence, size_t host, size_t peer,
+                                         const std::string& own_ip) {
   const HostEvidence& here = evidence.hosts[host];
   if (!here.rdma) return {};
   std::vector<std::string> sound;
@@ -56,35 +56,45 @@ std::string device_towards(const EvidenceSet& evidence, size_t host, size_t peer
   const auto& named = evidence.job.hosts[host].rdma_towards;
   if (!named.empty()) {
     const auto found = named.find(evidence.job.hosts[peer].name);
-    return found != named.end() && is_in(sound, found->second) ? found->second : std::string();
+    if (found == named.end()) return {};
+    std::vector<std::string> rails = found->second;
+    for (std::string& device : rails) {
+      if (!is_in(sound, device)) device.clear();
+    }
+    return rails;
   }
   const InterfaceEvidence* const carrier = carrier_of(here, own_ip);
   for (const RdmaDevice& device : here.rdma->devices) {
     if (carrier != nullptr && device.netdev == carrier->name && is_in(sound, device.name)) {
-      return device.name;
+      return {device.name};
     }
   }
   for (const RdmaClimb& climb : here.rdma->climbs) {
     const bool has_own = any_of(climb.rungs, [&](const RdmaRung& rung) {
       return rung.text.rfind("::ffff:" + own_ip + " ", 0) == 0;
     });
-    if (has_own && is_in(sound, climb.device)) return climb.device;
+    if (has_own && is_in(sound, climb.device)) return {climb.device};
   }
-  return sound.size() == 1 ? sound.front() : std::string();
+  return sound.size() == 1 ? sound : std::vector<std::string>();
 }
 
-// Both agents at once; the later host of the two listens, on a port of the job.
-void meet_round(ProbeContext& context, const std::vector<std::pair<size_t, size_t>>& round) {
+// Both agents at once; the later host of the two listens, on a port of the job. Of each pair the
+// rail of this number; returns whether any has one.
+bool meet_round(ProbeContext& context, const std::vector<std::pair<size_t, size_t>>& round,
+                size_t rail) {
   EvidenceSet& evidence = context.evidence;
   AgentBatch batch(context);
+  bool any = false;
   for (const auto& [a, b] : round) {
     if (context.agents[a] == nullptr || context.agents[b] == nullptr) continue;
     const PairEvidence* const pair =
         find_pair(evidence, evidence.hosts[a].name, evidence.hosts[b].name);
     if (pair == nullptr || !pair->skipped.empty() || pair->same_machine) continue;
-    const std::string devices[] = {device_towards(evidence, a, b, pair->from_ip),
-                                   device_towards(evidence, b, a, pair->to_ip)};
-    if (devices[0].empty() || devices[1].empty()) continue;
+    const std::vector<std::string> rails[] = {devices_towards(evidence, a, b, pair->from_ip),
+                                              devices_towards(evidence, b, a, pair->to_ip)};
+    if (rail >= std::min(rails[0].size(), rails[1].size())) continue;
+    any = true;
+    if (rails[0][rail].empty() || rails[1][rail].empty()) continue;
     AskRdmaMeet asked;
     asked.nonce = to_hex(random_token()).substr(0, 16);
     const std::vector<int>& ports = evidence.job.ports;
@@ -95,7 +105,7 @@ void meet_round(ProbeContext& context, const std::vector<std::pair<size_t, size_
           find_pair(evidence, evidence.hosts[host].name, evidence.hosts[peer].name);
       static_cast<AskedWay&>(asked) = way_of(evidence, way == nullptr ? *pair : *way);
       asked.listens = listens;
-      asked.device = devices[listens ? 1 : 0];
+      asked.device = rails[listens ? 1 : 0][rail];
       batch.ask(host, asked, kRungsMs, [&evidence, host, peer](RdmaClimb met) {
         met.peer = evidence.hosts[peer].name;
         evidence.hosts[host].rdma->meetings.push_back(std::move(met));
@@ -103,6 +113,7 @@ void meet_round(ProbeContext& context, const std::vector<std::pair<size_t, size_
     }
   }
   batch.collect();
+  return any;
 }
 
 // Of many hosts not every pair: each with the next one.
@@ -117,7 +128,10 @@ void meet_over_rdma_in_rounds(ProbeContext& context) {
     std::copy_if(round.begin(), round.end(), std::back_inserter(wanted), [&](const auto& pair) {
       return hosts <= kMostHostsOfAllPairs || pair.second - pair.first == 1;
     });
-    meet_round(context, wanted);
+    constexpr size_t kMostRails = 8;
+    for (size_t rail = 0; rail < kMostRails && !is_over(context); ++rail) {
+      if (!meet_round(context, wanted, rail)) break;
+    }
   }
 }
 

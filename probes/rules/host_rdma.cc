@@ -197,7 +197,12 @@ class RdmaJudge {
     }
     for (const RdmaClimb& meeting : host_.rdma->meetings) {
       const std::string echo = text_of(meeting, "echo"), rate = text_of(meeting, "rate");
-      if (!echo.empty()) out += fmt::format("; with {}: {}, {}", meeting.peer, echo, rate);
+      const auto& meetings = host_.rdma->meetings;
+      const bool rails = 1 < std::count_if(meetings.begin(), meetings.end(), [&](const auto& one) {
+                           return one.peer == meeting.peer;
+                         });
+      const std::string over = rails ? " over " + meeting.device : "";
+      if (!echo.empty()) out += fmt::format("; with {}{}: {}, {}", meeting.peer, over, echo, rate);
     }
     return out;
   }
@@ -235,7 +240,7 @@ class RdmaJudge {
     const std::string text = text_of(climb, name);
     const auto count = parse_whole<size_t>(text);  // nothing where there are more
     const bool regions = name == std::string_view("mrs");
-    const auto faces = [&](const auto& cell) { return cell.second == climb.device; };
+    const auto faces = [&](const auto& cell) { return is_in(cell.second, climb.device); };
     const auto& named = job_.rdma_towards;
     const size_t peers =
         named.empty() ? evidence_.job.hosts.size() - 1

@@ -389,6 +389,26 @@ TEST(StartRules, WhatTwoHostsCannotDoWithEachOtherIsNamedOnce) {
   EXPECT_EQ(causes_of(set), "rdma.path@mini2") << "the other end saw nothing";
 }
 
+TEST(StartRules, OfSeveralCablesToAHostTheBrokenOneIsNamed) {
+  EvidenceSet set = with_meetings();
+  for (HostEvidence& host : set.hosts) {
+    RdmaClimb second = host.rdma->meetings[0];
+    second.device = "rdma_en3";
+    host.rdma->meetings.push_back(second);
+  }
+  const std::string sound = rdma_verdicts(set).at(0).check.reason;
+  for (const char* device : {"rdma_en2", "rdma_en3"}) {
+    EXPECT_NE(sound.find(std::string("with mini2 over ") + device + ": text of echo"),
+              std::string::npos)
+        << sound;
+  }
+  for (HostEvidence& host : set.hosts) host.rdma->meetings[1].rungs[4].error = "nothing came";
+  EXPECT_EQ(causes_of(set), "rdma.path@mini1");
+  const Finding finding = candidate_of(set, "rdma.path").finding;
+  EXPECT_NE(finding.evidence.at(0).text.find("rdma_en3 port 1 with mini2: "), std::string::npos);
+  EXPECT_NE(finding.remedy.text().find("the cable of rdma_en3"), std::string::npos);
+}
+
 TEST(StartRules, TwoHostsThatCouldNotTalkAreUnknown) {
   EvidenceSet set = with_meetings();
   set.hosts[0].rdma->meetings[0].rungs = {{"talk", "connection refused", ""}};
