@@ -417,20 +417,31 @@ std::vector<CommandRow> command_table() {
        "on\n"
        "these hosts over this transport, and is used nowhere else."},
       {"hosts",
-       "read, check, convert and write host files of plumbline, MLX, JACCL and MPI",
-       {{"action", "show, check, convert or write"},
-        {"file", "host file (plumbline list host-files) or scenario", true, false,
-         InputNames::kScenarios}},
+       "find out, read, check, convert and write host files of plumbline, MLX, JACCL and MPI",
+       {{"action", "discover, show, check, convert or write"},
+        {"file",
+         "host file (plumbline list host-files) or scenario; discover: hosts, as behind ssh", false,
+         true, InputNames::kScenarios}},
        {{"--backend", "NAME",
-         "check, write: for ring, jaccl, jaccl-ring, nccl or mpi (check: the file's own)"},
-        {"--to", "FORMAT", "convert: ours, mlx, mlx-array, ring, jaccl-matrix or mpi"},
+         "check, write: for ring, jaccl, jaccl-ring, nccl or mpi (check: the file's own; discover: "
+         "the one that fits)"},
+        {"--to", "FORMAT",
+         "convert, discover: ours, mlx, mlx-array, ring, jaccl-matrix or mpi (discover: ours)"},
         {"--port", "N", "convert, write: the first port (32323; nccl 12345)"},
         {"--dir", "DIR", "write: folder for the files"},
+        {"--out", "FILE", "discover: the host file to write; without it, it is printed"},
+        {"--force", nullptr, "discover: write over a file; leave out cables that contradict"},
+        {"--from", "FILE", "discover: ask nobody, read files of collect.sh", true},
+        {"--since", "FILE", "discover: what has changed since this host file (asks its hosts)"},
+        {"--dot", "FILE", "discover: a picture of the cables for Graphviz"},
+        {"--svg", "FILE", "discover: the same, drawn"},
         kJson},
-       false,
+       true,
        false,
        run_hosts,
-       "show prints who is who and who is supposed to talk to whom. check names all that is wrong\n"
+       "discover asks hosts which cable leads where, and makes a host file of it (docs/macos.md);\n"
+       "it changes nothing on them. show prints who is who and who is supposed to talk to whom. "
+       "check names all that is wrong\n"
        "(exit code 1). convert prints the file in another form, and on standard error what that\n"
        "form cannot say. write makes what the backend's processes read, and rankN.env with the\n"
        "variables of rank N: set -a; . DIR/rank0.env"},

@@ -1,5 +1,5 @@
-// `plumbline hosts`: host files of every format shown, checked, converted, and made into what MLX's
-// backends read.
+// `plumbline hosts`: host files of every format found out, shown, checked, converted, and made into
+// what MLX's backends read.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,9 +12,11 @@
 #include <filesystem>
 
 #include "cli/commands.h"
+#include "cli/hosts_discover.h"
 #include "cli/hosts_show.h"
 #include "core/fd.h"
 #include "core/json.h"
+#include "core/ranges.h"
 #include "core/shell_words.h"
 #include "core/text.h"
 #include "reports/text.h"
@@ -154,21 +156,36 @@ std::string absolute_folder(const std::string& folder) {
 // A flag that the action does not take, or lacks.
 std::string flag_mistake(const Args& args, const std::string& action) {
   struct FlagUse {
-    const char *flag, *action, *other;
-    bool needed;
+    const char* flag;
+    std::vector<const char*> actions;  // that take it
+    const char* needed = "";           // the one that cannot do without
   };
-  constexpr FlagUse kUses[] = {{"to", "convert", "convert", true},
-                               {"dir", "write", "write", true},
-                               {"backend", "write", "check", true},
-                               {"port", "write", "convert", false},
-                               {"json", "show", "check", false}};
+  static const std::vector<FlagUse> kUses = {{"to", {"convert", "discover"}, "convert"},
+                                             {"dir", {"write"}, "write"},
+                                             {"backend", {"write", "check", "discover"}, "write"},
+                                             {"port", {"write", "convert"}},
+                                             {"json", {"show", "check", "discover"}},
+                                             {"from", {"discover"}},
+                                             {"since", {"discover"}},
+                                             {"out", {"discover"}},
+                                             {"force", {"discover"}},
+                                             {"dot", {"discover"}},
+                                             {"svg", {"discover"}}};
   for (const FlagUse& use : kUses) {
-    const bool takes = action == use.action || action == use.other;
-    if (args.has(use.flag) && !takes)
+    if (args.has(use.flag) && !is_in(use.actions, action)) {
       return fmt::format("hosts {} takes no --{}", action, use.flag);
-    if (use.needed && action == use.action && !args.has(use.flag)) {
+    }
+    if (action == use.needed && !args.has(use.flag)) {
       return fmt::format("hosts {} needs --{}", action, use.flag);
     }
+  }
+  if (!args.options.empty() && action != "discover") {
+    return fmt::format("hosts {} takes no --{}", action, args.options.begin()->first);
+  }
+  const size_t files = args.all("file").size();
+  if (action != "discover" && files != 1) {
+    return files == 0 ? fmt::format("hosts {} needs a file", action)
+                      : fmt::format("hosts {} takes one file", action);
   }
   return {};
 }
@@ -177,7 +194,7 @@ std::string flag_mistake(const Args& args, const std::string& action) {
 
 int run_hosts(const Args& args, Context& context) {
   const std::string action = args.get("action"), path = args.get("file");
-  const std::vector<std::string> actions = {"show", "check", "convert", "write"};
+  const std::vector<std::string> actions = {"discover", "show", "check", "convert", "write"};
   if (std::find(actions.begin(), actions.end(), action) == actions.end()) {
     return usage_failure(context, unknown_word("no action", action, actions));
   }
@@ -194,6 +211,7 @@ int run_hosts(const Args& args, Context& context) {
     return usage_failure(
         context, unknown_word("no backend", args.get("backend"), names_in(backend_table())));
   }
+  if (action == "discover") return discover_hosts(args, context);
   const Expected<int64_t> port = flag_number(args, "port", 0, 1, 65535);
   if (!port) return usage_failure(context, port.error());
 

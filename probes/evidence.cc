@@ -19,9 +19,9 @@ PLUMBLINE_JSON_FIELDS(Job, file, hosts, ranks, port_base, master_port, ports, ex
                       rdma_or_tcp, deep, idle_s, config, problems, names)
 PLUMBLINE_JSON_FIELDS(AddressEvidence, ip, prefix, scope, flags)
 PLUMBLINE_JSON_FIELDS(InterfaceEvidence, name, index, kind, mac, mtu, up, carrier, state, speed_bps,
-                      speed_max_bps, duplex, master, master_kind, port_state, isolated, parent, arp,
-                      promiscuous, xdp, carrier_changes, carrier_changes_later, counters,
-                      counters_later, addresses)
+                      speed_max_bps, duplex, master, master_kind, port_state, isolated, parent,
+                      receptacle, arp, promiscuous, xdp, carrier_changes, carrier_changes_later,
+                      counters, counters_later, addresses)
 PLUMBLINE_JSON_FIELDS(RouteEvidence, destination, type, dev, via, source, table, scope, protocol,
                       metric, flags)
 PLUMBLINE_JSON_FIELDS(PolicyRule, priority, from, to, action, table, text)
@@ -40,12 +40,14 @@ PLUMBLINE_JSON_FIELDS(CommandEvidence, label, command, status, out, error)
 PLUMBLINE_JSON_FIELDS(EndpointTry, what, end, status, error, text, model, cut_short, took_ns,
                       tokens, first_token_ns)
 PLUMBLINE_JSON_FIELDS(EndpointEvidence, url, model, error, models, tries)
+PLUMBLINE_JSON_FIELDS(ThunderboltPeer, domain, hubs)
+PLUMBLINE_JSON_FIELDS(ThunderboltPort, receptacle, interface, domain, peers, speed_bps)
 PLUMBLINE_JSON_FIELDS(HostEvidence, name, source, agent_cause, agent_error, version, build,
                       agent_pid, config, system, os, kernel, hostname, boot_id, model, uid,
                       privileges, unreadable, interfaces, routes, policy_rules, neighbours, sockets,
                       names, filter_sources, filters, forwarding_loops, sysctls, conntrack_count,
                       conntrack_max, descriptors, locked_memory, load1, cores_usable, buffers,
-                      clock_offset_ns, clock_uncertainty_ns, rdma, commands, endpoints)
+                      clock_offset_ns, clock_uncertainty_ns, rdma, thunderbolt, commands, endpoints)
 PLUMBLINE_JSON_FIELDS(RouteLookup, with_source, error, type, dev, via, source, table)
 PLUMBLINE_JSON_FIELDS(NeighbourProbe, dev, method, on_link, macs, kernel_state, kernel_mac, asker,
                       asked, error)

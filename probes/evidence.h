@@ -88,6 +88,7 @@ struct InterfaceEvidence {
   std::string port_state;  // as a bridge port: "forwarding", "disabled", "blocking" ...
   bool isolated = false;   // as a bridge port: may not talk to other isolated ports
   std::string parent;      // lower interface of a VLAN, macvlan, tunnel
+  std::string receptacle;  // number of its Thunderbolt socket, "2"; empty = none is told
   bool arp = true;         // false: NOARP
   bool promiscuous = false;
   bool xdp = false;                                         // an XDP program sits on it
@@ -186,6 +187,20 @@ struct RdmaEvidence {
   std::vector<RdmaClimb> meetings;  // the same, with each other host once
 };
 
+// A computer at the other end of a Thunderbolt socket.
+struct ThunderboltPeer {
+  std::string domain;  // UUID of the end there
+  int hubs = 0;        // hubs and docks on the way
+};
+// A Thunderbolt socket, as the host tells of it. Ends are joined by their UUIDs alone.
+struct ThunderboltPort {
+  std::string receptacle;  // as it is numbered, "2"; empty = not told, or one of several
+  std::string interface;   // "en3", "thunderbolt0"; empty = not told which
+  std::string domain;      // UUID of this end
+  std::vector<ThunderboltPeer> peers;  // one, or several behind a hub
+  std::optional<int64_t> speed_bps;    // of the link, or of the empty socket; absent = not told
+};
+
 struct CommandEvidence {
   std::string label;  // of the probe call
   std::string command;
@@ -253,6 +268,7 @@ struct HostEvidence {
   std::optional<int64_t> clock_offset_ns;
   int64_t clock_uncertainty_ns = 0;
   std::optional<RdmaEvidence> rdma;
+  std::optional<std::vector<ThunderboltPort>> thunderbolt;  // absent = nobody could be asked
   std::vector<CommandEvidence> commands;
   std::vector<EndpointEvidence> endpoints;
 };

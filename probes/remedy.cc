@@ -192,6 +192,12 @@ Command remedy_add_to_bridge(const std::string& system, const std::string& port,
   return {"ip", "link", "set", "dev", card(port), "master", card(bridge)};
 }
 
+Command remedy_leave_bridge(const std::string& system, const std::string& port,
+                            const std::string& bridge) {
+  if (is_macos(system)) return {"ifconfig", card(bridge), "deletem", card(port)};
+  return {"ip", "link", "set", "dev", card(port), "nomaster"};
+}
+
 Command remedy_forward_on_port(const std::string& port) {
   return {"bridge", "link", "set", "dev", card(port), "state", "3"};
 }

@@ -42,6 +42,8 @@ Command remedy_add_vlan(const std::string& parent, const std::string& interface,
                         const std::string& tag);
 Command remedy_add_to_bridge(const std::string& system, const std::string& port,
                              const std::string& bridge);
+Command remedy_leave_bridge(const std::string& system, const std::string& port,
+                            const std::string& bridge);
 Command remedy_forward_on_port(const std::string& port);
 Remedy remedy_join_ports(const std::vector<std::string>& ports);  // isolation off
 Command remedy_negotiate_duplex(const std::string& interface);

@@ -43,6 +43,7 @@ sources() {
   cat <<'END_OF_SOURCES'
 linux|ip-addr||ip -j -d -s -s addr
 linux|sys-class-net||@files /sys/class/net/*/ifindex /sys/class/net/*/address /sys/class/net/*/speed /sys/class/net/*/duplex /sys/class/net/*/uevent /sys/class/net/*/device/uevent
+linux|sys-bus-thunderbolt||@files /sys/bus/thunderbolt/devices/*/uevent /sys/bus/thunderbolt/devices/*/unique_id /sys/bus/thunderbolt/devices/*/rx_speed /sys/bus/thunderbolt/devices/*/rx_lanes /sys/bus/thunderbolt/devices/*/net/*/ifindex
 linux|ip-route||ip -j route show table all
 linux|ip-rule||ip -j rule
 linux|ip6-rule||ip -j -6 rule

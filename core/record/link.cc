@@ -4,6 +4,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <numeric>
+#include <set>
 
 #include "core/field_json.h"
 #include "core/ranges.h"
@@ -204,6 +205,33 @@ void FieldsOf<LinkResult>::check(const LinkResult& link) {
     require_count(stream.retransmits.value_or(0), "retransmits");
     for (const uint64_t bytes : stream.series) require_count(bytes, "series");
   }
+}
+
+std::string classify_topology(const std::vector<bool>& direct, int ranks) {
+  std::vector<int> degree(static_cast<size_t>(ranks), 0);
+  for (int a = 0; a < ranks; ++a) {
+    for (int b = 0; b < ranks; ++b) {
+      if (a != b && direct[pair_index(ranks, a, b)]) ++degree[static_cast<size_t>(a)];
+    }
+  }
+  const auto with = [&](int wanted) {
+    return static_cast<int>(std::count(degree.begin(), degree.end(), wanted));
+  };
+  if (ranks >= 2 && with(ranks - 1) == ranks) return "mesh";
+  if (ranks >= 3 && with(ranks - 1) == 1 && with(1) == ranks - 1) return "star";
+  if (ranks < 4 || with(2) != ranks) return "other";
+  // Two neighbours each: one ring, or several that do not touch.
+  std::set<int> reached = {0};
+  for (int at = 0, before = -1;;) {
+    int next = -1;
+    for (int b = 0; b < ranks; ++b) {
+      if (b != before && b != at && direct[pair_index(ranks, at, b)]) next = b;
+    }
+    before = at;
+    at = next;
+    if (at < 0 || !reached.insert(at).second) break;
+  }
+  return static_cast<int>(reached.size()) == ranks ? "ring" : "other";
 }
 
 }  // namespace plumbline

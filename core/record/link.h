@@ -67,6 +67,12 @@ inline size_t pair_index(int ranks, int from, int to) {
   return static_cast<size_t>(from) * static_cast<size_t>(ranks) + static_cast<size_t>(to);
 }
 
+// "mesh": every pair is direct. "ring": every host has two direct neighbours and all hang together.
+// "star": one host is direct to all others and these to it only. "other": anything else. `direct`
+// is symmetric, [a * ranks + b]. Three hosts that are all direct are a mesh; two are a "mesh" too,
+// or "other" when not direct.
+std::string classify_topology(const std::vector<bool>& direct, int ranks);
+
 struct LinkResult {
   int from = 0, to = 0;  // ranks
   std::string from_host, to_host;

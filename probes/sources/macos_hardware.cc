@@ -2,7 +2,6 @@
 #include <map>
 
 #include "core/host/host_parse.h"
-#include "core/json.h"
 #include "core/number.h"
 #include "core/text.h"
 #include "probes/sources/parsers.h"
@@ -11,7 +10,6 @@
 namespace plumbline {
 namespace {
 
-using nlohmann::json;
 using Words = std::vector<std::string_view>;
 using Places = std::map<std::string, InterfaceEvidence*, std::less<>>;
 
@@ -71,6 +69,19 @@ std::string kind_of_port(const std::string& title) {
   return adapter ? "ethernet" : "thunderbolt";
 }
 
+// The number in the title of a Thunderbolt port, which no language changes; empty where there is
+// not exactly one.
+std::string socket_of_title(std::string_view title) {
+  std::string found;
+  for (const std::string_view word : words_of(title)) {
+    const auto number = parse_whole<int>(word, 1, 64);
+    if (!number) continue;
+    if (!found.empty()) return {};
+    found = std::to_string(*number);
+  }
+  return found;
+}
+
 // What stands behind the first ": ".
 std::string_view value_of(std::string_view line) {
   const size_t colon = line.find(": ");
@@ -87,68 +98,8 @@ void read_port_block(const std::vector<std::string_view>& block, const Places& p
     if (it == places.end()) continue;
     InterfaceEvidence& interface = *it->second;
     if (interface.kind == "unknown" || interface.kind == "ethernet") interface.kind = kind;
+    if (kind == "thunderbolt") interface.receptacle = socket_of_title(value_of(block[0]));
     return;
-  }
-}
-
-// ---- system_profiler SPThunderboltDataType -json ----
-
-constexpr int kDeepest = 16;       // of devices behind devices
-constexpr size_t kMostPorts = 64;  // of one Mac
-constexpr int kThunderbolt4 = 40;  // Gb/s; RDMA needs more
-
-// "Up to 40 Gb/s", "80 Gb/s" -> number; 0 when there is none.
-int gigabits_of(const std::string& text) {
-  const size_t begin = text.find_first_of("0123456789");
-  if (begin == std::string::npos || text.find("Gb/s") == std::string::npos) return 0;
-  const auto number = leading_whole(std::string_view(text).substr(begin));
-  return number && *number > 0 && *number <= 10'000 ? static_cast<int>(*number) : 0;
-}
-
-// Is there another computer among what is plugged in? Docks and screens have no domain.
-bool leads_to_computer(const json& node, int depth) {
-  const json& items = part_at(node, "_items");
-  if (!items.is_array() || depth >= kDeepest) return false;
-  return std::any_of(items.begin(), items.end(), [&](const json& item) {
-    const std::string domain = text_at(item, "domain_uuid_key");
-    return (!domain.empty() && domain != "0") || leads_to_computer(item, depth + 1);
-  });
-}
-
-struct ThunderboltPorts {
-  std::vector<int> all;        // Gb/s of each socket, as far as told
-  std::vector<int> computers;  // of those behind which another computer is
-  bool idle = false;           // some tell what they could ("Up to"), not what was negotiated
-};
-
-void read_bus(const json& bus, ThunderboltPorts& out) {
-  if (!bus.is_object()) return;
-  const bool computer = leads_to_computer(bus, 0);
-  for (const auto& [key, socket] : bus.items()) {
-    if (key.rfind("receptacle_", 0) != 0 || out.all.size() >= kMostPorts) continue;
-    const std::string speed = text_at(socket, "current_speed_key");
-    const int gigabits = gigabits_of(speed);
-    if (gigabits == 0) continue;
-    out.all.push_back(gigabits);
-    const bool empty =
-        text_at(socket, "receptacle_status_key").find("no_devices") != std::string::npos;
-    if (empty || speed.find("Up to") != std::string::npos) out.idle = true;
-    if (computer && !empty) out.computers.push_back(gigabits);
-  }
-}
-
-// Which socket is which interface nobody tells: only where all answers are the same one is known.
-void set_speeds(const std::vector<int>& links, HostEvidence& host) {
-  std::vector<InterfaceEvidence*> carriers;
-  for (InterfaceEvidence& interface : host.interfaces) {
-    if (interface.kind == "thunderbolt" && interface.carrier == true)
-      carriers.push_back(&interface);
-  }
-  if (links.empty() || carriers.size() > links.size()) return;
-  const bool same = std::all_of(links.begin(), links.end(), [&](int g) { return g == links[0]; });
-  if (!same) return;
-  for (InterfaceEvidence* interface : carriers) {
-    interface->speed_bps = int64_t{links[0]} * 1'000'000'000;
   }
 }
 
@@ -182,28 +133,6 @@ Status parse_hardware_ports(const std::string& text, HostEvidence& host) {
     block.clear();
   }
   read_port_block(block, places);
-  return {};
-}
-
-Status parse_thunderbolt_profile(const std::string& text, HostEvidence& host) {
-  const json all = json::parse(text, nullptr, false);
-  if (!all.is_object()) {
-    return fail(ErrorCode::kProtocol, "what system_profiler printed is not the JSON that is known");
-  }
-  ThunderboltPorts ports;
-  const json& buses = part_at(all, "SPThunderboltDataType");
-  if (buses.is_array()) {
-    for (const json& bus : buses) read_bus(bus, ports);
-  }
-  set_speeds(ports.computers, host);
-  const auto best = std::max_element(ports.all.begin(), ports.all.end());
-  if (best == ports.all.end() || *best > kThunderbolt4) return {};
-  if (!host.rdma) host.rdma.emplace();
-  host.rdma->hardware =
-      ports.idle ? "the Thunderbolt ports of this Mac do " + std::to_string(*best) +
-                       " Gb/s at most; RDMA needs Thunderbolt 5"
-                 : "no Thunderbolt link of this Mac runs faster than " + std::to_string(*best) +
-                       " Gb/s; RDMA needs Thunderbolt 5 in both Macs and in the cable";
   return {};
 }
 

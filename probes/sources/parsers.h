@@ -32,6 +32,9 @@ Status parse_sys_class_net(const std::string& text, HostEvidence& host);
 // the text of `ip -j -d -s -s addr`.
 std::vector<std::string> bridge_loops(const std::string& addr);
 
+// linux_thunderbolt.cc: the files of /sys/bus/thunderbolt, for interfaces that are known already.
+Status parse_sys_bus_thunderbolt(const std::string& text, HostEvidence& host);
+
 // linux_network.cc: routes, rules, neighbours.
 Status parse_ip_route(const std::string& text, HostEvidence& host);
 Status parse_ip_rule(const std::string& text, HostEvidence& host);
@@ -76,11 +79,11 @@ Status parse_ibv_devinfo(const std::string& text, HostEvidence& host);
 Status parse_ifconfig(const std::string& text, HostEvidence& host);
 
 // macos_hardware.cc, for interfaces that are known already: `netstat -ibdn`, counters;
-// `networksetup -listallhardwareports`, Wi-Fi, Thunderbolt or Ethernet; `system_profiler
-// SPThunderboltDataType -json`, speed of the Thunderbolt interfaces where only one is possible, and
-// whether the hardware can do RDMA.
+// `networksetup -listallhardwareports`, Wi-Fi, Thunderbolt (with the socket's number) or Ethernet.
 Status parse_netstat_interfaces(const std::string& text, HostEvidence& host);
 Status parse_hardware_ports(const std::string& text, HostEvidence& host);
+// macos_thunderbolt.cc, behind these: `system_profiler SPThunderboltDataType -json`: the sockets
+// and what is at their other ends, the speed of the interfaces, whether the hardware can do RDMA.
 Status parse_thunderbolt_profile(const std::string& text, HostEvidence& host);
 
 // macos_routes.cc: `netstat -rn`, `arp -an`, `ndp -an`.

@@ -8,6 +8,11 @@ constexpr const char* kSysClassNet =
     "@files /sys/class/net/*/ifindex /sys/class/net/*/address /sys/class/net/*/speed "
     "/sys/class/net/*/duplex /sys/class/net/*/uevent /sys/class/net/*/device/uevent";
 
+constexpr const char* kSysThunderbolt =
+    "@files /sys/bus/thunderbolt/devices/*/uevent /sys/bus/thunderbolt/devices/*/unique_id "
+    "/sys/bus/thunderbolt/devices/*/rx_speed /sys/bus/thunderbolt/devices/*/rx_lanes "
+    "/sys/bus/thunderbolt/devices/*/net/*/ifindex";
+
 constexpr const char* kProcSys =
     "@files /proc/sys/kernel/hostname /proc/sys/kernel/ostype /proc/sys/kernel/osrelease "
     "/proc/sys/kernel/arch /proc/sys/kernel/random/boot_id "
@@ -69,6 +74,8 @@ const std::vector<SourceRow>& source_table() {
        "interfaces, their kinds, flags, masters, counters and addresses"},
       {"sys-class-net", "linux", kSysClassNet, "", "", false, parse_sys_class_net,
        "speed, duplex, Wi-Fi, Thunderbolt, hardware or not"},
+      {"sys-bus-thunderbolt", "linux", kSysThunderbolt, "", "", false, parse_sys_bus_thunderbolt,
+       "Thunderbolt sockets, and which computer is at their other end"},
       {"ip-route", "linux", "ip -j route show table all", "", "", false, parse_ip_route,
        "routes of both families and all tables"},
       {"ip-rule", "linux", "ip -j rule", "", "", false, parse_ip_rule, "routing policy, IPv4"},
@@ -168,7 +175,8 @@ const std::vector<SourceRow>& source_table() {
       {"ibv-devices", "macos", "ibv_devices", "", "", true, parse_ibv_devices,
        "RDMA devices, also where ibv_devinfo hangs"},
       {"system-profiler-thunderbolt", "macos", "system_profiler SPThunderboltDataType -json", "",
-       "", true, parse_thunderbolt_profile, "speed of the Thunderbolt links"},
+       "", true, parse_thunderbolt_profile,
+       "Thunderbolt sockets, which computer is at their other end, how fast the links are"},
   };
   return kTable;
 }

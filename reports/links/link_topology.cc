@@ -2,37 +2,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
-#include <numbers>
-#include <set>
 #include <sstream>
 
 #include "core/file.h"
 #include "core/record/link.h"
 #include "reports/charts/draw.h"
 #include "reports/charts/heat_map.h"
+#include "reports/charts/network_drawing.h"
 #include "reports/links/link_view.h"
 #include "reports/report.h"
 #include "reports/text.h"
 
 namespace plumbline {
 namespace {
-
-constexpr double kNodeWidth = 110, kNodeHeight = 34, kMargin = 90;  // pixels
-constexpr double kLeastRadius = 130, kRadiusPerHost = 26;
-constexpr const char* kGood = "#0072B2";
-constexpr const char* kBad = "#D55E00";
-
-struct Edge {
-  int a = 0, b = 0;
-  bool direct = false, bad = false;
-  std::string label;  // slower direction
-};
-
-struct Place {
-  double x = 0, y = 0;
-};
 
 bool concerns(const LinkVerdict& verdict, int a, int b) {
   if (verdict.from == verdict.to) {
@@ -43,15 +26,19 @@ bool concerns(const LinkVerdict& verdict, int a, int b) {
   return std::minmax(verdict.from, verdict.to) == std::minmax(a, b);
 }
 
-std::vector<Edge> edges_of(const LinkWorld& world, const LinkVerdicts& verdicts) {
+NetworkDrawing drawing_of(const LinkWorld& world, const LinkVerdicts& verdicts) {
   const std::vector<bool> direct = world.direct();
   const LinkGrid* rates = rate_grid(world);
-  std::vector<Edge> edges;
+  NetworkDrawing out;
+  out.title = world.title;
+  out.shape = classify_topology(direct, world.ranks);
+  out.labels = "rate of the slower direction";
+  out.names = world.names;
   for (int a = 0; a < world.ranks; ++a) {
     for (int b = a + 1; b < world.ranks; ++b) {
       const auto there = pair_index(world.ranks, a, b);
       const auto back = pair_index(world.ranks, b, a);
-      Edge edge{a, b, direct[there], false, ""};
+      DrawnEdge edge{a, b, "", !direct[there], false};
       std::optional<double> slower;
       if (rates != nullptr) {
         for (const size_t index : {there, back}) {
@@ -59,63 +46,14 @@ std::vector<Edge> edges_of(const LinkWorld& world, const LinkVerdicts& verdicts)
           if (value && (!slower || *value < *slower)) slower = value;
         }
       }
-      if (!edge.direct && !slower) continue;
+      if (edge.dashed && !slower) continue;
       edge.label = grid_text(LinkUnit::kRate, slower);
       edge.bad = std::any_of(verdicts.list.begin(), verdicts.list.end(),
                              [&](const LinkVerdict& v) { return concerns(v, a, b); });
-      edges.push_back(std::move(edge));
+      out.edges.push_back(std::move(edge));
     }
   }
-  return edges;
-}
-
-std::string dot_quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : clean(text)) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "\"";
-}
-
-// The centre of a star in the middle, everybody else on a circle.
-std::vector<Place> seats_of(const LinkWorld& world, double radius, double centre) {
-  const std::vector<bool> direct = world.direct();
-  int middle = -1;
-  if (classify_topology(direct, world.ranks) == "star") {
-    for (int rank = 0; rank < world.ranks; ++rank) {
-      int degree = 0;
-      for (int other = 0; other < world.ranks; ++other) {
-        degree += direct[pair_index(world.ranks, rank, other)] ? 1 : 0;
-      }
-      if (degree == world.ranks - 1) middle = rank;
-    }
-  }
-  const int around = world.ranks - (middle >= 0 ? 1 : 0);
-  std::vector<Place> places;
-  int seat = 0;
-  for (int rank = 0; rank < world.ranks; ++rank) {
-    if (rank == middle) {
-      places.push_back({centre, centre});
-      continue;
-    }
-    const double angle = 2 * std::numbers::pi * seat++ / std::max(1, around) - std::numbers::pi / 2;
-    places.push_back({centre + radius * std::cos(angle), centre + radius * std::sin(angle)});
-  }
-  return places;
-}
-
-std::string svg_text(double x, double y, const std::string& text, const char* colour, int size) {
-  // Twice: a white outline first keeps the text readable over lines.
-  const std::string written = escape_markup(text);
-  const auto element = [&](const std::string& look) {
-    return fmt::format(
-        "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\" font-family=\"DejaVu Sans, "
-        "sans-serif\" font-size=\"{}\" {}>{}</text>\n",
-        x, y + size * 0.35, size, look, written);
-  };
-  return element("fill=\"#FFFFFF\" stroke=\"#FFFFFF\" stroke-width=\"4\"") +
-         element(fmt::format("fill=\"{}\"", colour));
+  return out;
 }
 
 namespace fs = std::filesystem;
@@ -182,87 +120,12 @@ Expected<std::vector<std::string>> write_links(const ReportInput& input,
 
 }  // namespace
 
-std::string classify_topology(const std::vector<bool>& direct, int ranks) {
-  std::vector<int> degree(static_cast<size_t>(ranks), 0);
-  for (int a = 0; a < ranks; ++a) {
-    for (int b = 0; b < ranks; ++b) {
-      if (a != b && direct[pair_index(ranks, a, b)]) ++degree[static_cast<size_t>(a)];
-    }
-  }
-  const auto with = [&](int wanted) {
-    return static_cast<int>(std::count(degree.begin(), degree.end(), wanted));
-  };
-  if (ranks >= 2 && with(ranks - 1) == ranks) return "mesh";
-  if (ranks >= 3 && with(ranks - 1) == 1 && with(1) == ranks - 1) return "star";
-  if (ranks < 4 || with(2) != ranks) return "other";
-  // Two neighbours each: one ring, or several that do not touch.
-  std::set<int> reached = {0};
-  for (int at = 0, before = -1;;) {
-    int next = -1;
-    for (int b = 0; b < ranks; ++b) {
-      if (b != before && b != at && direct[pair_index(ranks, at, b)]) next = b;
-    }
-    before = at;
-    at = next;
-    if (at < 0 || !reached.insert(at).second) break;
-  }
-  return static_cast<int>(reached.size()) == ranks ? "ring" : "other";
-}
-
 std::string topology_dot(const LinkWorld& world, const LinkVerdicts& verdicts) {
-  std::string out = fmt::format("// {}: {}\ngraph links {{\n  layout=circo;\n", clean(world.title),
-                                classify_topology(world.direct(), world.ranks));
-  out += "  node [shape=box, style=rounded, fontname=\"DejaVu Sans\"];\n";
-  out += "  edge [fontname=\"DejaVu Sans\", fontsize=10];\n";
-  for (int rank = 0; rank < world.ranks; ++rank) {
-    out += fmt::format("  r{} [label={}];\n", rank,
-                       dot_quoted(world.names[static_cast<size_t>(rank)]));
-  }
-  for (const Edge& edge : edges_of(world, verdicts)) {
-    out += fmt::format("  r{} -- r{} [label={}, color=\"{}\"{}];\n", edge.a, edge.b,
-                       dot_quoted(edge.label), edge.bad ? kBad : kGood,
-                       edge.direct ? "" : ", style=dashed");
-  }
-  return out + "}\n";
+  return network_dot(drawing_of(world, verdicts));
 }
 
 std::string topology_svg(const LinkWorld& world, const LinkVerdicts& verdicts) {
-  const double radius = std::max(kLeastRadius, kRadiusPerHost * world.ranks);
-  const double centre = radius + kMargin, side = 2 * centre;
-  const std::vector<Place> places = seats_of(world, radius, centre);
-  std::string out = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
-      "viewBox=\"0 0 {0:.0f} {1:.0f}\">\n<rect width=\"100%\" height=\"100%\" fill=\"#FFFFFF\"/>\n",
-      side, side + 40);
-  out += svg_text(centre, 24,
-                  fmt::format("{}: {}; rate of the slower direction",
-                              classify_topology(world.direct(), world.ranks), world.title),
-                  "#000000", 14);
-  out += "<g transform=\"translate(0,30)\">\n";
-  std::string labels;
-  for (const Edge& edge : edges_of(world, verdicts)) {
-    const Place& a = places[static_cast<size_t>(edge.a)];
-    const Place& b = places[static_cast<size_t>(edge.b)];
-    out += fmt::format(
-        "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" "
-        "stroke-width=\"{}\"{}/>\n",
-        a.x, a.y, b.x, b.y, edge.bad ? kBad : kGood, edge.bad ? 4 : 2,
-        edge.direct ? "" : " stroke-dasharray=\"6 4\"");
-    // Off the middle, where diagonals cross.
-    labels += svg_text(a.x * 0.62 + b.x * 0.38, a.y * 0.62 + b.y * 0.38, edge.label,
-                       edge.bad ? kBad : "#333333", 11);
-  }
-  out += labels;
-  for (int rank = 0; rank < world.ranks; ++rank) {
-    const Place& at = places[static_cast<size_t>(rank)];
-    out += fmt::format(
-        "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{}\" height=\"{}\" rx=\"8\" fill=\"#F4F4F4\" "
-        "stroke=\"#333333\"/>\n",
-        at.x - kNodeWidth / 2, at.y - kNodeHeight / 2, kNodeWidth, kNodeHeight);
-    const std::string& name = world.names[static_cast<size_t>(rank)];
-    out += svg_text(at.x, at.y, cut(name, 14), "#000000", 13);
-  }
-  return out + "</g>\n</svg>\n";
+  return network_svg(drawing_of(world, verdicts));
 }
 
 ReportRow links_report() {
