@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
+#include "core/host/ip.h"
 #include "core/number.h"
 #include "core/ranges.h"
 #include "probes/checks.h"
@@ -137,6 +139,19 @@ class RdmaJudge {
                        ? Remedy("plug in the cable, and check the port at its other end")
                        : remedy_link_up(host_.system, devices[0].netdev));
     }
+    for (const RdmaDevice& device : active) {
+      if (const std::string why = why_no_mapped_gid(device); !why.empty()) {
+        return blame("rdma.no_gid", why, remedy_of_gid(device));
+      }
+      if (is_studio_port(device)) {
+        return blame(
+            "rdma.unsupported_hardware",
+            fmt::format("{} is the socket beside Ethernet of a Mac Studio ({}), which does "
+                        "no RDMA",
+                        device.name, host_.model),
+            "plug this cable into another socket, and write its device into the host file");
+      }
+    }
     if (none_of(active, has_gid)) {
       const bool list_known = any_of(active, [](const RdmaDevice& d) { return !d.gids.empty(); });
       if (!list_known) return say(kUnknown, "the GID table cannot be seen");
@@ -183,6 +198,47 @@ class RdmaJudge {
                                        failed == nullptr ? meeting.error : failed->error));
     }
     return say(kPass, describe_devices(active) + ", with a GID" + made());
+  }
+
+  // Where the provider takes one entry of the GID table alone, as Apple's does: why that one is no
+  // IPv4-mapped address. Empty where the table is not known.
+  std::string why_no_mapped_gid(const RdmaDevice& device) const {
+    const int wanted = profile_of(device.name).gid_index;
+    const auto is_mapped = [](const std::string& gid) {
+      const auto ip = parse_ip(gid);
+      constexpr std::array<uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+      return ip && ip->v6 && std::equal(kMapped.begin(), kMapped.end(), ip->bytes.begin());
+    };
+    if (!asked_ || wanted < 0 || device.gids.empty()) return {};
+    const auto at = static_cast<size_t>(wanted);
+    if (at < device.gids.size() && is_mapped(device.gids[at])) return {};
+    for (size_t index = 0; index < device.gids.size(); ++index) {
+      if (!is_mapped(device.gids[index])) continue;
+      return fmt::format("{} has its IPv4-mapped GID at index {}, and the provider takes index {}",
+                         device.name, index, wanted);
+    }
+    const InterfaceEvidence* const port = find_interface(host_, device.netdev);
+    return fmt::format("{} has no IPv4-mapped GID{}", device.name,
+                       port == nullptr || port->master.empty()
+                           ? std::string()
+                           : fmt::format(": {} is a port of {}", device.netdev, port->master));
+  }
+  Remedy remedy_of_gid(const RdmaDevice& device) const {
+    const InterfaceEvidence* const port = find_interface(host_, device.netdev);
+    Remedy out;
+    if (port != nullptr && !port->master.empty()) {
+      out.run(remedy_leave_bridge(host_.system, port->name, port->master));
+    }
+    return out.say(fmt::format(
+        "give {} one IPv4 address of its own and no other (its GIDs are made of them; plumbline "
+        "hosts discover plans them), and take it down and up again",
+        device.netdev.empty() ? "its interface" : device.netdev));
+  }
+
+  // After exo's warning: models with Thunderbolt 5 only, older ones cannot anyway.
+  bool is_studio_port(const RdmaDevice& device) const {
+    const bool studio = host_.model == "Mac15,14" || host_.model == "Mac16,9";
+    return asked_ && studio && device.name == "rdma_en2";
   }
 
   // "; 9 queue pairs and 100 regions can be made; with mini2: 47 us, 5.1 GB/s".

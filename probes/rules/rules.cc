@@ -31,6 +31,8 @@ const std::vector<RuleRow> kRows = {
     {"host", kRungHost, "buffers, cores, load, clock, connection table, limits", propose_readiness},
     {"topology.bridge_loop", kRungLink, "bridges that close a circle, or leave a port out",
      propose_bridges},
+    {"topology", kRungLink, "Thunderbolt cables against the device matrix; circles through bridges",
+     propose_cables},
     {"link.missing", kRungLink, "no interface is left that could carry the address",
      propose_absent},
     {"link.down", kRungLink, "the interface, or one below it, is switched off", propose_link_down},

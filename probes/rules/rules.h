@@ -152,6 +152,8 @@ Propose propose_absent;
 Propose propose_masks, propose_duplicates, propose_overlaps;
 // host_topology_rules.cc: ip.wrong_subnet, topology.not_mesh, topology.rail_mismatch.
 Propose propose_subnets, propose_rails;
+// host_cables.cc: topology.* and rdma.unsupported_hardware of Thunderbolt cables.
+Propose propose_cables;
 // host_neighbour_rules.cc; host_silent_rules.cc: neighbour.unresolved of a host that no agent
 // speaks for.
 Propose propose_neighbours, propose_unanswered;
