@@ -29,6 +29,18 @@ bool is_mac(const std::string& word) {
   return true;
 }
 
+// RFC 4122: 8-4-4-4-12 hex digits.
+bool is_uuid(const std::string& word) {
+  if (word.size() != 36) return false;
+  for (size_t i = 0; i < word.size(); ++i) {
+    const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+    const bool fits =
+        dash ? word[i] == '-' : std::isxdigit(static_cast<unsigned char>(word[i])) != 0;
+    if (!fits) return false;
+  }
+  return true;
+}
+
 bool is_ipv4(const std::string& word) { return !is_v6(word) && parse_ip(word); }
 
 // Numbers of pcap headers in the byte order of this machine.
@@ -136,6 +148,9 @@ std::string Anonymiser::mac(const std::string& address) {
 
 std::string Anonymiser::word(const std::string& original) {
   if (is_mac(original)) return mac(original);
+  if (is_uuid(original)) {
+    return fmt::format("00000000-0000-0000-0000-{:012}", ordinal("uuid", lower_case(original)));
+  }
   if (is_ipv4(original)) return ipv4(original);
   if (parse_ip(original)) return ipv6(original);
   const auto name = names_.find(original);

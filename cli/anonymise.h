@@ -1,5 +1,5 @@
 // Takes names and addresses out of texts and traces that are sent to others: host names, IPv4, IPv6
-// and MAC addresses and user names become ordinals (host1, 10.1.1.3, 02:00:00:00:00:05, user1), the
+// and MAC addresses, UUIDs and user names become ordinals (host1, 10.1.1.3, 02:00:00:00:00:05), the
 // same thing the same ordinal everywhere, never a hash. The structure that a diagnosis needs stays:
 // two IPv4 addresses that share their first one, two or three octets still do, the last octet is
 // kept (so that a /30 stays one), IPv6 addresses keep their shared /64, and loopback, link-local,

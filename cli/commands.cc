@@ -424,7 +424,7 @@ std::vector<CommandRow> command_table() {
          true, InputNames::kScenarios}},
        {{"--backend", "NAME",
          "check, write: for ring, jaccl, jaccl-ring, nccl or mpi (check: the file's own; discover: "
-         "the one that fits)"},
+         "the one that fits); write: also ssh"},
         {"--to", "FORMAT",
          "convert, discover: ours, mlx, mlx-array, ring, jaccl-matrix or mpi (discover: ours)"},
         {"--port", "N", "convert, write: the first port (32323; nccl 12345)"},
@@ -444,7 +444,8 @@ std::vector<CommandRow> command_table() {
        "check names all that is wrong\n"
        "(exit code 1). convert prints the file in another form, and on standard error what that\n"
        "form cannot say. write makes what the backend's processes read, and rankN.env with the\n"
-       "variables of rank N: set -a; . DIR/rank0.env"},
+       "variables of rank N: set -a; . DIR/rank0.env. write --backend ssh prints blocks for\n"
+       "~/.ssh/config, and the commands that make a key and bring it to the hosts"},
       {"launch",
        "run any program on all hosts, a process per rank; one that fails ends all",
        {{"words", "the program and its arguments, after --", false, true}},

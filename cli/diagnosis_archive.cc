@@ -120,7 +120,15 @@ void hide_own_words(EvidenceSet& evidence, Anonymiser& anonymiser) {
     const size_t first = begin == std::string::npos ? 0 : begin + 1;
     if (end > first) users.push_back(host.ssh.substr(first, end - first));
   }
+  std::vector<std::string> domains;  // of Thunderbolt: UUIDs, but for what a host makes up
+  for (const HostEvidence& host : evidence.hosts) {
+    for (const ThunderboltPort& port : host.thunderbolt.value_or(std::vector<ThunderboltPort>())) {
+      domains.push_back(port.domain);
+      for (const ThunderboltPeer& peer : port.peers) domains.push_back(peer.domain);
+    }
+  }
   anonymiser.also("user", users);
+  anonymiser.also("domain", domains);
   anonymiser.also("if", interfaces);
   anonymiser.also("chain", chains);
 }

@@ -21,6 +21,7 @@
 #include "core/text.h"
 #include "reports/text.h"
 #include "scenarios/host_files/backends.h"
+#include "scenarios/host_files/ssh_config.h"
 
 namespace plumbline {
 namespace {
@@ -147,6 +148,26 @@ int write_files(const HostFile& file, const BackendRow& backend, const LaunchReq
   return 0;
 }
 
+// No backend, but written in the same way: how the hosts are reached.
+constexpr const char* kSsh = "ssh";
+
+int write_ssh_config(const HostFile& file, const Args& args, Context& context) {
+  const Expected<std::string> text = ssh_config_of(file);
+  if (!text) return usage_failure(context, text.error());
+  if (!args.has("dir")) {
+    *context.out << *text;
+    return 0;
+  }
+  std::error_code problem;
+  fs::create_directories(args.get("dir"), problem);
+  const std::string path = args.get("dir") + "/ssh_config";
+  if (const Status written = write_private(path, *text); !written) {
+    return usage_failure(context, written.error());
+  }
+  *context.out << path << "\n";
+  return 0;
+}
+
 std::string absolute_folder(const std::string& folder) {
   std::string path = fs::absolute(folder).lexically_normal().string();
   while (path.size() > 1 && path.back() == '/') path.pop_back();
@@ -161,7 +182,7 @@ std::string flag_mistake(const Args& args, const std::string& action) {
     const char* needed = "";           // the one that cannot do without
   };
   static const std::vector<FlagUse> kUses = {{"to", {"convert", "discover"}, "convert"},
-                                             {"dir", {"write"}, "write"},
+                                             {"dir", {"write"}},
                                              {"backend", {"write", "check", "discover"}, "write"},
                                              {"port", {"write", "convert"}},
                                              {"json", {"show", "check", "discover"}},
@@ -181,6 +202,9 @@ std::string flag_mistake(const Args& args, const std::string& action) {
   }
   if (!args.options.empty() && action != "discover") {
     return fmt::format("hosts {} takes no --{}", action, args.options.begin()->first);
+  }
+  if (action == "write" && args.get("backend") != kSsh && !args.has("dir")) {
+    return "hosts write needs --dir";
   }
   const size_t files = args.all("file").size();
   if (action != "discover" && files != 1) {
@@ -206,10 +230,12 @@ int run_hosts(const Args& args, Context& context) {
     return usage_failure(context,
                          unknown_word("no format", args.get("to"), names_in(host_file_formats())));
   }
+  const bool for_ssh = action == "write" && args.get("backend") == kSsh;
   const BackendRow* backend = find_backend(args.get("backend"));
-  if (args.has("backend") && backend == nullptr) {
-    return usage_failure(
-        context, unknown_word("no backend", args.get("backend"), names_in(backend_table())));
+  if (args.has("backend") && backend == nullptr && !for_ssh) {
+    std::vector<std::string> names = names_in(backend_table());
+    if (action == "write") names.emplace_back(kSsh);
+    return usage_failure(context, unknown_word("no backend", args.get("backend"), names));
   }
   if (action == "discover") return discover_hosts(args, context);
   const Expected<int64_t> port = flag_number(args, "port", 0, 1, 65535);
@@ -230,6 +256,7 @@ int run_hosts(const Args& args, Context& context) {
   if (action == "show") return show_host_file(*file, args.has("json"), context);
   const int first_port = static_cast<int>(*port);
   if (action == "convert") return convert(*file, *as, first_port, context);
+  if (for_ssh) return write_ssh_config(*file, args, context);
   return write_files(*file, *backend, {absolute_folder(args.get("dir")), first_port}, context);
 }
 

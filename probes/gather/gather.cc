@@ -53,7 +53,8 @@ void take_snapshots(ProbeContext& context) {
     request.ports = evidence.job.ports;
     request.names = evidence.job.names;
     request.own_data_ip = first_ip(evidence.job.hosts[i]);
-    request.deep = evidence.job.deep;
+    // Cables and devices of Macs are told by slow tools only.
+    request.deep = evidence.job.deep || evidence.job.rdma;
     const auto bytes = evidence.job.config.find("sock_bufsize");
     if (bytes != evidence.job.config.end()) {
       request.buffer_bytes = static_cast<int64_t>(parse_bytes(bytes->second).value_or(0));

@@ -29,7 +29,7 @@ constexpr LaunchRow kLaunch[] = {
      nullptr},
     {"ssh.auth",
      "ssh-copy-id {ssh}  # makes it accept your key; without a key yet, first: ssh-keygen -t "
-     "ed25519",
+     "ed25519; for all hosts of a file: plumbline hosts write FILE --backend ssh",
      nullptr},
     {"ssh.host_key",
      "compare the new key with the one on {host}'s own screen (ssh-keygen -lf "

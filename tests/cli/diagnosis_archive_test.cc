@@ -9,7 +9,9 @@
 #include <set>
 
 #include "core/json.h"
+#include "probes/cables.h"
 #include "tests/probes/evidence_builder.h"
+#include "tests/support/paper_macs.h"
 #include "tests/support/program.h"
 
 namespace plumbline {
@@ -99,6 +101,22 @@ TEST(DiagnosisArchive, AHostWithOneLetterIsNoLongerCalledSo) {
   const auto again = parse_evidence(archive.evidence);
   ASSERT_TRUE(again) << again.error().message();
   EXPECT_EQ(causes(judge_evidence(*again)), causes(judge_evidence(set)));
+}
+
+// The ends of Thunderbolt cables are known by UUIDs: as ordinals the cables can still be followed.
+TEST(DiagnosisArchive, UuidsAreOrdinalsThatStillFit) {
+  test::PaperCluster cluster = test::paper_mesh(3);
+  cluster.macs[2].socket(1).domain = "made-up-by-a-host";
+  cluster.macs[0].socket(2).peer = "made-up-by-a-host";
+  const EvidenceSet set = cluster.evidence();
+  const Archive archive = archive_of(set);
+  for (const std::string* text : {&archive.evidence, &archive.doctor, &archive.text}) {
+    EXPECT_THAT(*text, Not(HasSubstr("-4000-8000-")));
+    EXPECT_THAT(*text, Not(HasSubstr("made-up-by-a-host")));
+  }
+  const auto fresh = parse_evidence(archive.evidence);
+  ASSERT_TRUE(fresh);
+  EXPECT_EQ(find_cables(*fresh).cables.size(), 3u);
 }
 
 TEST(DiagnosisArchive, ALetterThatIsNoHostIsLeftAlone) {

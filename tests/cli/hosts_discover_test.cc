@@ -7,6 +7,7 @@
 
 #include "core/json.h"
 #include "tests/support/paper_macs.h"
+#include "tests/support/places.h"
 #include "tests/support/program.h"
 
 namespace plumbline {
@@ -51,6 +52,17 @@ TEST_F(Discover, AMeshBecomesAFileThatMlxsRulesAccept) {
   const Finished checked = run_program(plumbline_argv({"hosts", "check", path("hosts.json")}));
   EXPECT_EQ(checked.status, 0) << checked.out;
   EXPECT_THAT(checked.out, HasSubstr("no problems for jaccl"));
+}
+
+// docs/macos.md shows what it prints, of these very Macs.
+TEST_F(Discover, TheGuideShowsWhatIsPrinted) {
+  test::PaperCluster cluster = test::paper_mesh(3);
+  cluster.macs[1].socket(1).in_bridge = true;
+  const Finished done = from(cluster, {"--out", path("hosts.json")});
+  ASSERT_EQ(done.status, 0) << done.err;
+  const std::string guide = text_of(test::source_dir() + "/docs/macos.md");
+  EXPECT_THAT(guide, HasSubstr(done.out)) << done.out;
+  EXPECT_THAT(guide, HasSubstr(text_of(path("hosts.json")))) << text_of(path("hosts.json"));
 }
 
 TEST_F(Discover, MlxsOwnFormIsWrittenToo) {

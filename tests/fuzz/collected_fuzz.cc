@@ -1,10 +1,12 @@
 // Files that claim to come from collect.sh: each is refused with an Error or becomes a host that
-// can be written as evidence and read again.
+// can be written as evidence and read again. Two of it are asked for the cables between them: an end
+// of a cable is one of its hosts.
 
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 
+#include "probes/cables.h"
 #include "probes/sources/collected.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
@@ -18,5 +20,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   plumbline::EvidenceSet set;
   set.hosts.push_back(host);
   if (!plumbline::parse_evidence(plumbline::evidence_text(set))) std::abort();
+  set.hosts.push_back(host);
+  set.hosts.back().name = "other";
+  for (const plumbline::Cable& cable : plumbline::find_cables(set).cables) {
+    if (cable.a.host >= 2 || cable.b.host >= 2 || cable.a.host == cable.b.host) std::abort();
+  }
   return 0;
 }

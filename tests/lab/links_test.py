@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The link matrix on a mesh of four namespaces with a veth per pair: a healthy mesh has no outliers; with one direction of one link shaped
 to a tenth and another one lossy, exactly these two pairs are named, and the folder of pictures is there. All behind firewalls that let the
-job's own ports through and nothing else."""
+job's own ports through and nothing else. The healthy one runs on the file that `hosts discover` makes of the addresses alone."""
 import json
 import os
 import pathlib
@@ -56,6 +56,20 @@ def protect(mesh, host):
     subprocess.run(["ip", "netns", "exec", mesh.names[host], "nft", "-f", "-"], input=rules, text=True, check=True, timeout=20)
 
 
+def discover(program, mesh, path):
+    """Every cable is found, by its addresses; the program's own file of them."""
+    done = subprocess.run([program, "hosts", "discover", *["netns:" + name for name in mesh.names], "--json", "--out", str(path)],
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout)
+    ends = {tuple((cable[end]["host"], cable[end]["interface"]) for end in "ab") for cable in found["cables"]}
+    expected = {tuple((mesh.names[x], mesh.links[(x, y)]) for x, y in ((a, b), (b, a))) for a, b in mesh.links if a < b}
+    assert ends == expected and found["shape"] == "mesh" and not found["doubts"], (ends ^ expected, found)
+    hosts = json.loads(path.read_text())["hosts"]
+    assert [(host["netns"], sorted(host["data"])) for host in hosts] == \
+        [(name, sorted(mesh.addresses[index])) for index, name in enumerate(mesh.names)], hosts
+
+
 def names_of(out):
     return sorted({(m[1] + " " + m[2], m[3], m[4]) for m in map(NAMED.match, out.splitlines()) if m})
 
@@ -76,8 +90,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         host_file = pathlib.Path(folder, "hosts.json")
         host_file.write_text(json.dumps(hosts))
+        found_file = pathlib.Path(folder, "found.json")
+        discover(program, mesh, found_file)
 
-        def run(name, code=0):
+        def run(name, code=0, host_file=host_file):
             out = os.environ.get("TEST_KEEP", folder) + "/" + name
             done = subprocess.run([program, "run", str(scenario), "--hosts", str(host_file), "--out", out, "--no-probes", "--quiet"],
                                   capture_output=True, text=True, timeout=200)
@@ -93,7 +109,7 @@ def main():
                     assert link["direct"] and link["local"].rsplit(".", 1)[0] == link["remote"].rsplit(".", 1)[0], link
             return done.stdout, {record["cell"]["measure"]: record["links"] for record in records}, pathlib.Path(out)
 
-        text, links, _ = run("healthy")
+        text, links, _ = run("healthy", host_file=found_file)
         print(text[text.find("= Links"):][:1500])
         assert names_of(text) == [], names_of(text)
         assert "Topology: mesh" in text, text

@@ -125,6 +125,13 @@ bool is_of_macs(const SourceRow& row) {
   return row.system == std::string("macos") || row.system == std::string("any");
 }
 
+// Another one for each name.
+uint64_t number_of(const std::string& name) {
+  uint64_t out = 0;
+  for (const char c : name) out = (out * 31 + static_cast<unsigned char>(c)) % 0xffffffffffffU;
+  return out;
+}
+
 std::string uuid(size_t mac, int socket) {
   return fmt::format("{:08X}-0000-4000-8000-{:012X}", mac + 1, socket);
 }
@@ -176,10 +183,10 @@ std::map<std::string, std::string> outputs_of(const PaperMac& mac) {
       {"id", "501\n"},
       {"sysctl-host",
        fmt::format(
-           "kern.hostname: {0}.local\nkern.bootsessionuuid: 00000000-0000-4000-8000-{0:>12}\n"
+           "kern.hostname: {0}.local\nkern.bootsessionuuid: 00000000-0000-4000-8000-{3:012X}\n"
            "kern.osrelease: 25.2.0\nhw.model: {1}\nhw.memsize: 68719476736\nhw.ncpu: 14\n"
            "machdep.cpu.brand_string: {2}\nvm.loadavg: {{ 1.52 1.61 1.70 }}\n",
-           mac.name, mac.model, mac.chip)}};
+           mac.name, mac.model, mac.chip, number_of(mac.name))}};
   for (const std::string& source : mac.silent) out.erase(source);
   for (const auto& [source, text] : mac.said) out[source] = text;
   return out;
