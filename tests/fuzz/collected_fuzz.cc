@@ -1,6 +1,6 @@
 // Files that claim to come from collect.sh: each is refused with an Error or becomes a host that
-// can be written as evidence and read again. Two of it are asked for the cables between them: an end
-// of a cable is one of its hosts.
+// can be written as evidence and read again. Two of it are asked for the cables between them: an
+// end of a cable is one of its hosts.
 
 #include <cstdint>
 #include <cstdlib>

@@ -7,7 +7,7 @@ namespace {
 
 using testing::HasSubstr;
 
-HostFile file_of(std::vector<ScenarioHost> hosts) {
+HostFile hosts_of(std::vector<ScenarioHost> hosts) {
   HostFile file;
   file.hosts = std::move(hosts);
   return file;
@@ -25,7 +25,7 @@ TEST(SshConfig, ABlockForEachHostAndTheWayOfTheKey) {
   ScenarioHost here;
   here.name = "local0";
   here.local = true;
-  const auto text = ssh_config_of(file_of({host_at("mini1", "me@mini1.local"), second, here}));
+  const auto text = ssh_config_of(hosts_of({host_at("mini1", "me@mini1.local"), second, here}));
   ASSERT_TRUE(text);
   EXPECT_EQ(*text,
             "# For ~/.ssh/config. Before that, once, a key for these hosts and its way to each of "
@@ -51,7 +51,7 @@ TEST(SshConfig, WhatTheFileSaysOfKeyUserAndPort) {
   ScenarioHost host = host_at("box", "ssh://root@[fd00::7]:2200");
   host.user = "me";
   host.key = "/keys of mine/id";
-  const auto text = ssh_config_of(file_of({host}));
+  const auto text = ssh_config_of(hosts_of({host}));
   ASSERT_TRUE(text) << text.error().message();
   for (const char* line :
        {"Host box fd00::7\n", "HostName fd00::7\n", "User me\n", "Port 2200\n",
@@ -64,14 +64,14 @@ TEST(SshConfig, WhatTheFileSaysOfKeyUserAndPort) {
 TEST(SshConfig, WhatHasNoPlaceThereIsRefused) {
   for (const char* destination : {"a\nProxyCommand x", "*", "!a", "a%h", "$(x)", "`x`", "a;b",
                                   "u$x@a", "a#b", "fe80::1%en0"}) {
-    EXPECT_FALSE(ssh_config_of(file_of({host_at("a", destination)}))) << destination;
+    EXPECT_FALSE(ssh_config_of(hosts_of({host_at("a", destination)}))) << destination;
   }
   ScenarioHost host = host_at("a", "a");
   for (const char* key : {"k\nHost *", "k\"", "k'", "$(k)", "%d/k"}) {
     host.key = key;
-    EXPECT_FALSE(ssh_config_of(file_of({host}))) << key;
+    EXPECT_FALSE(ssh_config_of(hosts_of({host}))) << key;
   }
-  const auto none = ssh_config_of(file_of({}));
+  const auto none = ssh_config_of(hosts_of({}));
   ASSERT_FALSE(none);
   EXPECT_THAT(none.error().message(), HasSubstr("no host of the file is reached by ssh"));
 }
