@@ -11,13 +11,17 @@ if(NOT APPLE)
   find_package(hwy REQUIRED)
   set(highway hwy::hwy)
 endif()
+set(find_openssl)
+if(PLUMBLINE_OPENSSL)
+  set(find_openssl "find_dependency(OpenSSL COMPONENTS Crypto)")
+endif()
 
 list(TRANSFORM parts REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")
 add_library(plumbline_comm STATIC ${parts})
 set_target_properties(plumbline_comm PROPERTIES LINKER_LANGUAGE CXX EXPORT_NAME comm)
 target_compile_features(plumbline_comm PUBLIC cxx_std_20)
 target_include_directories(plumbline_comm INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_link_libraries(plumbline_comm PRIVATE OpenSSL::Crypto fmt::fmt Threads::Threads ${highway})
+target_link_libraries(plumbline_comm PRIVATE ${PLUMBLINE_CRYPTO} fmt::fmt Threads::Threads ${highway})
 if(options_across)  # only this version of the compiler could read it
   add_custom_command(TARGET plumbline_comm POST_BUILD VERBATIM COMMAND ${CMAKE_OBJCOPY} -R ".gnu.lto_*"
                      -R ".gnu.debuglto_*" -N __gnu_lto_slim -N __gnu_lto_v1 $<TARGET_FILE:plumbline_comm>)
@@ -27,7 +31,7 @@ set(package ${CMAKE_INSTALL_LIBDIR}/cmake/plumbline)
 file(WRITE ${PROJECT_BINARY_DIR}/generated/plumblineConfig.cmake "\
 include(CMakeFindDependencyMacro)
 find_dependency(Threads)
-find_dependency(OpenSSL COMPONENTS Crypto)
+${find_openssl}
 find_dependency(fmt)
 if(NOT APPLE)
   find_dependency(hwy)

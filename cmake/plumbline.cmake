@@ -1,11 +1,18 @@
 # Helpers of the build: the third-party packages, the warning flags, and the two functions with
 # which every folder describes itself.
 
-if(APPLE AND NOT CMAKE_CROSSCOMPILING AND NOT OPENSSL_ROOT_DIR)
-  set(OPENSSL_ROOT_DIR /opt/homebrew/opt/openssl@3)  # Homebrew does not link it into its prefix
+# A Mac has no libcrypto of its own, and one file shall do there.
+set(use_openssl ON)
+if(APPLE)
+  set(use_openssl OFF)
+endif()
+option(PLUMBLINE_OPENSSL "Hash with OpenSSL's libcrypto, which is faster; OFF = with our own code" ${use_openssl})
+set(PLUMBLINE_CRYPTO)
+if(PLUMBLINE_OPENSSL)
+  find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+  set(PLUMBLINE_CRYPTO OpenSSL::Crypto)
 endif()
 find_package(Threads REQUIRED)
-find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
@@ -78,7 +85,7 @@ set(options_tests -O0)
 if(PLUMBLINE_SANITIZE)
   set(options_rest -O0)
   list(APPEND options_tests -g0)  # stacks name the functions of tests without their lines
-elseif(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT PLUMBLINE_CROSS_TOOLS)
+elseif(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT CMAKE_CXX_FLAGS_RELEASE MATCHES "-O0")
   set(options_rest -O1)
 endif()
 

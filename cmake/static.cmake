@@ -27,7 +27,10 @@ foreach(library IN LISTS libraries)
   list(APPEND modules $<TARGET_FILE:${library}>)
   add_dependencies(plumbline_static ${library})
 endforeach()
-set(archives -l:libpcap.a -l:libcrypto.a)
+set(archives -l:libpcap.a)
+if(PLUMBLINE_OPENSSL)
+  list(APPEND archives -l:libcrypto.a)
+endif()
 target_link_libraries(plumbline_static PRIVATE -Wl,--start-group ${modules} ${archives} -Wl,--end-group)
 # The linker warns of every function that could load glibc's modules; cmake/static/names.cc is the answer.
 # Optimised across files, most of its commands end with a segmentation fault; why is not known.

@@ -1,8 +1,8 @@
-# Cross-compiles for Apple silicon from Linux, to prove that the macOS siblings of the platform files
-# compile and that nothing else calls what only Linux has. scripts/cross_macos.sh prepares the
-# compiler (zig's clang with libc++ and Apple's libSystem stubs) and hands its wrappers over in
-# PLUMBLINE_CROSS_TOOLS; the packages come from cmake/macos_packages.cmake. The program cannot run
-# here, and its stub libraries stand for Homebrew's, so it is not for shipping either.
+# Cross-compiles for Apple silicon from Linux: to prove that the macOS siblings of the platform files
+# compile and that nothing else calls what only Linux has, and to make the one file for Macs.
+# scripts/cross_macos.sh prepares the compiler (zig's clang with its libc++, and Apple's list of what
+# libSystem has) and hands its wrappers over in PLUMBLINE_CROSS_TOOLS; the packages come from
+# cmake/macos_packages.cmake. The program cannot run here.
 set(CMAKE_SYSTEM_NAME Darwin)
 set(CMAKE_SYSTEM_PROCESSOR arm64)
 

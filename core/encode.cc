@@ -1,16 +1,10 @@
 #include "core/encode.h"
 
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-#include <openssl/rand.h>
-
+#include <array>
 #include <random>
 
 namespace plumbline {
 namespace {
-
-unsigned char* bytes_of(Digest& digest) { return reinterpret_cast<unsigned char*>(digest.data()); }
 
 constexpr std::string_view kBase64Digits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -27,24 +21,19 @@ constexpr std::array<uint8_t, 256> kBase64Values = [] {
 
 }  // namespace
 
-Digest sha256(std::string_view text) {
-  Digest digest{};
-  unsigned int length = 0;
-  EVP_Digest(text.data(), text.size(), bytes_of(digest), &length, EVP_sha256(), nullptr);
-  return digest;
-}
+Digest sha256(std::string_view text) { return crypto().sha256(std::as_bytes(std::span(text))); }
 
 Digest hmac_sha256(std::span<const std::byte> key, std::span<const std::byte> message) {
-  Digest digest{};
-  unsigned int length = 0;
-  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
-       reinterpret_cast<const unsigned char*>(message.data()), message.size(), bytes_of(digest),
-       &length);
-  return digest;
+  return crypto().hmac_sha256(key, message);
 }
 
 bool equal_digest(const Digest& a, const Digest& b) {
-  return CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+  // Volatile, so that no compiler ends the loop at the first difference.
+  volatile unsigned char differs = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    differs = static_cast<unsigned char>(differs | std::to_integer<unsigned>(a[i] ^ b[i]));
+  }
+  return differs == 0;
 }
 
 std::string to_hex(std::span<const std::byte> bytes) {
@@ -78,8 +67,8 @@ bool from_hex(std::string_view text, std::span<std::byte> bytes) {
 
 Digest random_token() {
   Digest token{};
-  if (RAND_bytes(bytes_of(token), static_cast<int>(token.size())) == 1) return token;
-  // libcrypto's generator cannot fail in practice; the system's own device is the second source.
+  if (crypto().random_bytes(token)) return token;
+  // It does not fail in practice; the system's own device is the second source.
   std::random_device device;
   for (std::byte& b : token) b = static_cast<std::byte>(device());
   return token;

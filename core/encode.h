@@ -1,9 +1,8 @@
 // Bytes as text: hex, base64 (RFC 4648, section 4: what JSON carries that is no text), and lists of
-// samples. And what stands for bytes: SHA-256 and HMAC-SHA256 (FIPS 180-4, RFC 2104) through
-// libcrypto, and cryptographic random ones. Thread-safe.
+// samples. And what stands for bytes: SHA-256 and HMAC-SHA256, and cryptographic random ones, as
+// core/crypto.h has them. Thread-safe.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -12,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-namespace plumbline {
+#include "core/crypto.h"
 
-using Digest = std::array<std::byte, 32>;
+namespace plumbline {
 
 Digest sha256(std::string_view text);
 Digest hmac_sha256(std::span<const std::byte> key, std::span<const std::byte> message);

@@ -8,6 +8,7 @@
 #include "core/encode.h"
 #include "core/file.h"
 #include "core/shell_words.h"
+#include "launch/mach_o.h"
 
 namespace plumbline {
 namespace {
@@ -44,23 +45,21 @@ constexpr const char* kCommon =
     "case $d in /|\"\") return 0;; esac; d=${d%/*}; done; }; "
     "safe() { above \"$base\" && above \"$(cd \"$base\" && pwd -P)\"; }; ";
 
-// Arguments: accept_own build program [machine=hash...].
+// Arguments: accept_own build program ["system machine=hash"...].
 constexpr const char* kLook =
     "accept=$1; build=$2; program=$3; shift 3; present=no; hash=; "
     "if said=$(\"$program\" version 2>/dev/null </dev/null); then present=yes; fi; "
     "if [ $accept$present = yesyes ] && printf \"%s\\n\" \"$said\" | grep -qxF \"build $build\"; "
     "then printf \"plumbline-push own yes\\n\"; exit 0; fi; "
-    "system=$(uname -s); machine=$(uname -m); "
-    "if [ \"$system\" = Linux ]; then :; else "
-    "printf \"plumbline-push system %s %s %s\\n\" $present \"$system\" \"$machine\"; exit 0; fi; "
-    "for pair; do case $pair in \"$machine\"=*) hash=${pair#*=};; esac; done; "
-    "[ -n \"$hash\" ] || { printf \"plumbline-push machine %s %s\\n\" $present \"$machine\"; "
+    "platform=\"$(uname -s) $(uname -m)\"; "
+    "for pair; do case $pair in \"$platform\"=*) hash=${pair#*=};; esac; done; "
+    "[ -n \"$hash\" ] || { printf \"plumbline-push platform %s %s\\n\" $present \"$platform\"; "
     "exit 0; }; ";
 constexpr const char* kLookFor =
     "file=$base/$hash/plumbline; "
     "if [ -f \"$file\" ] && [ -x \"$file\" ] && ours \"$base\" && ours \"$base/$hash\" && "
     "safe && good \"$file\"; then touch \"$base/$hash\"; say there $present \"$file\"; "
-    "else say send $present \"$machine\"; fi";
+    "else say send $present \"$platform\"; fi";
 
 // Arguments: hash bytes build id. Copies beyond the newest five are removed: a folder's time is
 // that of its last use. Where the network dies in the middle, nothing but `timeout` ends the
@@ -91,9 +90,7 @@ struct PushFailureRow {
   const char *word, *what, *hint;  // {0} host, {1} what was said, {2} the same as a shell's word
 };
 constexpr PushFailureRow kFailures[] = {
-    {"system", "{0} runs {1}, and plumbline can be copied to Linux only",
-     "build plumbline there and name it with \"binary\" in the host file"},
-    {"machine", "{0} is a Linux on {1}, and there is no static plumbline for that",
+    {"platform", "{0} runs {1}, and there is no plumbline to copy to that",
      "build plumbline there and name it with \"binary\" in the host file"},
     {"home", "{0} has no folder to copy plumbline to: HOME is '{1}'",
      "set HOME or XDG_CACHE_HOME there, or copy plumbline by hand and name it with \"binary\""},
@@ -110,22 +107,14 @@ constexpr PushFailureRow kFailures[] = {
     {"sum", "the copy of plumbline on {0} is not what was sent: {1}",
      "try again; if it stays so, the disk or the memory there is broken"},
     {"run", "the copy of plumbline does not start on {0}: {1}",
-     "is that disk mounted noexec? set XDG_CACHE_HOME there to one that is not"},
+     "is that disk mounted noexec? set XDG_CACHE_HOME there to one that is not; is the system "
+     "older "
+     "than docs/clusters.md says?"},
 };
 
 namespace fs = std::filesystem;
 
 constexpr uintmax_t kMostBytes = 256u << 20;
-
-// Little-endian unsigned number of `size` bytes; 0 beyond the end.
-uint64_t number_at(std::string_view content, uint64_t at, size_t size) {
-  if (at > content.size() || content.size() - at < size) return 0;
-  uint64_t value = 0;
-  for (size_t i = size; i-- > 0;) {
-    value = value << 8 | static_cast<unsigned char>(content[at + i]);
-  }
-  return value;
-}
 
 // Whether a program header asks for a loader (PT_INTERP), see elf(5). Offsets of the 64-bit form.
 bool wants_loader(std::string_view content) {
@@ -137,6 +126,23 @@ bool wants_loader(std::string_view content) {
     if (number_at(content, table + i * size, 4) == kInterpreter) return true;
   }
   return false;
+}
+
+std::string why_not_static_elf(std::string_view content, const StaticMachine& machine) {
+  constexpr uint64_t kClass = 4, kOrder = 5, kMachine = 18;
+  const bool elf = content.substr(0, 4) ==
+                   "\x7f"
+                   "ELF";
+  if (!elf || number_at(content, kClass, 1) != 2 || number_at(content, kOrder, 1) != 1 ||
+      number_at(content, kMachine, 2) != machine.elf_machine) {
+    return std::string("no program for Linux on ") + machine.name;
+  }
+  if (wants_loader(content)) return "not static: it needs a loader and shared libraries";
+  return {};
+}
+
+std::string why_not_mach_o(std::string_view content, const StaticMachine& /*machine*/) {
+  return why_not_mac_program(content);
 }
 
 // Empty when it cannot be read, with the reason.
@@ -160,7 +166,7 @@ std::vector<std::string> push_look_words(const PushQuestion& question) {
                                     question.accept_own ? "yes" : "no",
                                     question.build,
                                     question.program};
-  for (const auto& [machine, hash] : question.hashes) words.push_back(machine + "=" + hash);
+  for (const auto& [platform, hash] : question.hashes) words.push_back(platform + "=" + hash);
   return words;
 }
 
@@ -213,30 +219,33 @@ Error push_failure(const std::string& host, const PushAnswer& answer) {
 }
 
 const std::vector<StaticMachine>& static_machines() {
-  static const std::vector<StaticMachine> table = {{"x86_64", 62}, {"aarch64", 183}};
+  static const std::vector<StaticMachine> table = {
+      {"Linux", "x86_64", "plumbline-linux-x86_64", "scripts/static_binary.sh x86_64",
+       "build-static", 62, why_not_static_elf},
+      {"Linux", "aarch64", "plumbline-linux-aarch64", "scripts/static_binary.sh aarch64",
+       "build-static", 183, why_not_static_elf},
+      {"Darwin", "arm64", "plumbline-darwin-arm64", "scripts/cross_macos.sh --ship",
+       "build-macos-ship", 0, why_not_mach_o},
+  };
   return table;
 }
 
+std::string platform_of(const StaticMachine& machine) {
+  return std::string(machine.system) + " " + machine.name;
+}
+
 std::vector<std::string> static_places(const std::string& program, const std::string& folder,
-                                       const std::string& machine) {
-  const std::string name = "plumbline-linux-" + machine;
-  if (!folder.empty()) return {(fs::path(folder) / name).string()};
+                                       const StaticMachine& machine) {
+  if (!folder.empty()) return {(fs::path(folder) / machine.file).string()};
   const fs::path beside = fs::path(program).parent_path();
-  return {(beside / name).string(), (beside.parent_path() / "build-static" / name).string(),
-          program};
+  return {(beside / machine.file).string(),
+          (beside.parent_path() / machine.folder / machine.file).string(), program};
 }
 
 std::string why_not_static(std::string_view content, const StaticMachine& machine,
                            const std::string& build) {
-  constexpr uint64_t kClass = 4, kOrder = 5, kMachine = 18;
-  const bool elf = content.substr(0, 4) ==
-                   "\x7f"
-                   "ELF";
-  if (!elf || number_at(content, kClass, 1) != 2 || number_at(content, kOrder, 1) != 1 ||
-      number_at(content, kMachine, 2) != static_cast<uint64_t>(machine.elf_machine)) {
-    return std::string("no program for Linux on ") + machine.name;
-  }
-  if (wants_loader(content)) return "not static: it needs a loader and shared libraries";
+  std::string why = machine.why_not(content, machine);
+  if (!why.empty()) return why;
   if (content.find(PLUMBLINE_BUILD_MARK + build + ";") == std::string_view::npos) {
     return "not of the build " + build;
   }
@@ -251,15 +260,14 @@ Expected<StaticBinary> find_static_binary(const std::vector<std::string>& places
     std::string content = read_whole(path, why);
     if (why.empty()) why = why_not_static(content, machine, build);
     if (why.empty()) {
-      return StaticBinary{path, machine.name, to_hex(sha256(content)), std::move(content)};
+      return StaticBinary{path, to_hex(sha256(content)), std::move(content)};
     }
     looked += (looked.empty() ? "" : ", ") + path + " (" + why + ")";
   }
   return fail(
       ErrorCode::kConfig,
-      std::string("there is no static plumbline for Linux on ") + machine.name + ": " + looked,
-      std::string("build it with scripts/static_binary.sh ") + machine.name +
-          ", or say with --static-dir where it lies");
+      "there is no plumbline to copy to " + platform_of(machine) + ": " + looked,
+      std::string("build it with ") + machine.builder + ", or say with --static-dir where it lies");
 }
 
 }  // namespace plumbline

@@ -1,9 +1,10 @@
-// Copying plumbline to another machine. First the program: one that needs nothing of the Linux it
-// runs on, as scripts/static_binary.sh builds it, called plumbline-linux-MACHINE, MACHINE as `uname
-// -m` says it; where it lies on this machine, and whether it is what its name says. Then the two
-// questions that a coordinator asks a host's POSIX shell over ssh, and the reading of what it
-// answers. `look` says what is there; `send` takes the program on its standard input and puts it,
-// checked, to
+// Copying plumbline to another machine. First the program: one that needs nothing of the system it
+// runs on but what each machine with it has, as scripts/static_binary.sh (Linux) and
+// scripts/cross_macos.sh --ship (macOS) build it, called plumbline-SYSTEM-MACHINE as `uname` says
+// both, the system in small letters; where it lies on this machine, and whether it is what its name
+// says. Then the two questions that a coordinator asks a host's POSIX shell over ssh, and the
+// reading of what it answers. `look` says what is there; `send` takes the program on its standard
+// input and puts it, checked, to
 //   ${XDG_CACHE_HOME:-$HOME/.cache}/plumbline/SHA256/plumbline
 // Both run through any login shell (they are one line without `!`), need nothing but POSIX tools
 // and one of sha256sum, shasum, openssl, and start no file whose SHA-256 is not the one that was
@@ -12,6 +13,7 @@
 // directory specification for the folder. Reads files at the most; thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -29,7 +31,7 @@ struct PushQuestion {
   bool accept_own = false;  // the program that is there may be used when it is of the same build
   std::string build;        // ours (runs/build.h)
   std::string program;      // the path that would be started there
-  std::map<std::string, std::string> hashes;  // machine -> SHA-256 of what we could send it
+  std::map<std::string, std::string> hashes;  // platform -> SHA-256 of what we could send it
 };
 // What starts on the host, as words for ssh_command().
 std::vector<std::string> push_look_words(const PushQuestion& question);
@@ -42,9 +44,9 @@ struct PushShipment {
 std::vector<std::string> push_send_words(const PushShipment& shipment);
 
 struct PushAnswer {
-  // own: `program` is of our build. there: at `text`. send: nothing yet for the machine `text`.
-  // system, machine: `text` is no Linux; no machine that we have a program for. All others: a row
-  // of push_failure(), `text` being what the host's tools said.
+  // own: `program` is of our build. there: at `text`. send: nothing yet for the platform `text`.
+  // platform: there is none of ours for `text`. All others: a row of push_failure(), `text` being
+  // what the host's tools said.
   std::string word;
   bool present = false;  // `program` starts there, of whatever build
   std::string text;
@@ -57,25 +59,34 @@ PushAnswer read_push_answer(const std::string& output);
 Error push_failure(const std::string& host, const PushAnswer& answer);
 
 struct StaticBinary {
-  std::string path, machine;
+  std::string path;
   std::string sha256;   // hex, of `content`
   std::string content;  // the whole file
 };
 
 struct StaticMachine {
-  const char* name;  // of `uname -m`
-  int elf_machine;   // e_machine of its programs, see elf(5)
+  const char *system, *name;  // of `uname -s` and `uname -m`
+  const char* file;           // what the program is called
+  const char* builder;        // the command that makes the program
+  const char* folder;         // where it leaves it, beside the build's own folder
+  uint16_t elf_machine;       // Linux: e_machine of its programs, see elf(5)
+  // What is wrong with bytes as a program for it that brings along what the system has not; empty =
+  // nothing.
+  std::string (*why_not)(std::string_view content, const StaticMachine& machine);
 };
-// Every architecture that can be built.
+// Every system and architecture that can be built.
 const std::vector<StaticMachine>& static_machines();
 
-// The files that may hold the static plumbline of a machine, in the order they are looked at: in
-// `folder` when one is named, else beside `program` (the one that runs), where a build leaves it
-// (build-static beside the build's own folder), and the running program itself.
-std::vector<std::string> static_places(const std::string& program, const std::string& folder,
-                                       const std::string& machine);
+// `Linux x86_64`: how hosts are told apart.
+std::string platform_of(const StaticMachine& machine);
 
-// What is wrong with such a file as a static program of that machine and build (core version and
+// The files that may hold the plumbline of a machine, in the order they are looked at: in `folder`
+// when one is named, else beside `program` (the one that runs), where a build leaves it, and the
+// running program itself.
+std::vector<std::string> static_places(const std::string& program, const std::string& folder,
+                                       const StaticMachine& machine);
+
+// What is wrong with such a file as a program for that machine and of that build (core version and
 // commit); empty = nothing.
 std::string why_not_static(std::string_view content, const StaticMachine& machine,
                            const std::string& build);

@@ -13,7 +13,8 @@ set -euo pipefail
 # torch (125 packages, 128 MB to fetch, 561 MB on disk) is installed by hand only: its lab cells are
 # skipped without it.
 # "-" in the homebrew column: macOS brings it along or does without it (gnuplot-iostream has no
-# formula; there plots go through a plain pipe).
+# formula; there plots go through a plain pipe; hashes are our own code there, not libssl's).
+# HomebrewFormula/plumbline.rb has the same rows of build and run, less what tests need.
 table() {
   cat <<'END'
 build   g++                        -
@@ -21,7 +22,7 @@ build   make                       -
 build   cmake                      cmake
 build   ninja-build                ninja
 build   pkg-config                 pkgconf
-build   libssl-dev                 openssl@3
+build   libssl-dev                 -
 build   nlohmann-json3-dev         nlohmann-json
 build   libfmt-dev                 fmt
 build   libspdlog-dev              spdlog
@@ -101,6 +102,7 @@ asan    libclang-rt-14-dev         -
 asan    lld-14                     -
 cross   nodejs                     node
 cross   npm                        node
+cross   llvm-14                    llvm@14
 END
 }
 

@@ -1,12 +1,12 @@
 #include "core/host/host.h"
 
 #include <fmt/core.h>
-#include <openssl/crypto.h>
 #include <spdlog/version.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "core/crypto.h"
 #include "core/field_json.h"
 #include "core/host/host_internal.h"
 #include "core/host/host_parse.h"
@@ -41,7 +41,9 @@ std::map<std::string, std::string> library_versions() {
   out["spdlog"] = version_text(SPDLOG_VERSION, 10000, 100);
   out["nlohmann_json"] = fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR,
                                      NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH);
-  out["openssl"] = OpenSSL_version(OPENSSL_VERSION);
+  if (std::string version = crypto().version(); !version.empty()) {
+    out["openssl"] = std::move(version);
+  }
   read_platform_libraries(out);
   return out;
 }

@@ -41,8 +41,8 @@ class Pusher {
       : reach_(reach), always_(options.text("push") == "always"), caller_(caller) {
     for (const StaticMachine& machine : static_machines()) {
       const std::vector<std::string> places =
-          static_places(reach.program, options.text("static_dir"), machine.name);
-      ours_.emplace(machine.name, find_static_binary(places, machine, build_));
+          static_places(reach.program, options.text("static_dir"), machine);
+      ours_.emplace(platform_of(machine), find_static_binary(places, machine, build_));
     }
   }
 
@@ -70,9 +70,9 @@ class Pusher {
     question.accept_own = !always_;
     question.build = build_;
     question.program = host.binary.empty() ? reach_.program : host.binary;
-    for (const auto& [machine, binary] : ours_) {
-      // A machine without a program of ours is told apart by its name in the answer.
-      question.hashes[machine] = binary ? binary->sha256 : "none";
+    for (const auto& [platform, binary] : ours_) {
+      // A platform without a program of ours is told apart by its name in the answer.
+      question.hashes[platform] = binary ? binary->sha256 : "none";
     }
     const Expected<PushAnswer> looked = ask(host, push_look_words(question), {}, kLookMs);
     if (!looked) return fail(looked.error());
@@ -134,7 +134,7 @@ class Pusher {
   const bool always_;
   Caller& caller_;
   const std::string build_ = own_build();
-  std::map<std::string, Expected<StaticBinary>> ours_;  // by machine
+  std::map<std::string, Expected<StaticBinary>> ours_;  // by platform
   std::mutex mutex_;                                    // over reach_.pushed and reach_.not_pushed
 };
 

@@ -1,5 +1,6 @@
 """scripts/packages.sh against make-believe package managers, so that nothing is ever installed."""
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -154,6 +155,38 @@ class Table(unittest.TestCase):
     def test_no_package_twice_in_a_group(self):
         seen = [(row[0], row[1]) for row in rows()]
         self.assertEqual(len(seen), len(set(seen)))
+
+
+class Formula(unittest.TestCase):
+    """HomebrewFormula/plumbline.rb against the table."""
+
+    # What a build without tests and benchmarks leaves out, and where its headers lie.
+    FOR_TESTS = {"googletest": "gtest gmock", "google-benchmark": "benchmark", "valijson": "valijson"}
+    TEXT = house.read("HomebrewFormula/plumbline.rb")
+
+    def test_it_depends_on_what_the_table_says(self):
+        table = {row[2] for row in rows() if row[0] in ("build", "run")} - {"-"} - set(self.FOR_TESTS)
+        named = re.findall(r'^  depends_on "([^"]+)"', self.TEXT, re.M)
+        self.assertGreater(len(named), 5)
+        self.assertEqual(sorted(named), sorted(table))
+
+    def test_what_it_leaves_out_is_for_tests_alone(self):
+        for name, folders in self.FOR_TESTS.items():
+            self.assertIn(name, {row[2] for row in rows()})
+            included = re.compile("#include <(?:%s)/" % folders.replace(" ", "|"))
+            users = [path for path in house.files() if path.endswith((".cc", ".h")) and included.search(house.read(path))]
+            self.assertTrue(users, name)
+            for path in users:
+                self.assertTrue(path.startswith("tests/") or path.endswith("_bench.cc"), path)
+
+    def test_it_builds_without_tests(self):
+        for option in ("PLUMBLINE_TESTS", "PLUMBLINE_BENCHMARKS"):
+            self.assertIn('"-D%s=OFF"' % option, self.TEXT)
+            self.assertIn("option(%s " % option, house.read("CMakeLists.txt"))
+
+    def test_its_command_is_one_of_ours(self):
+        self.assertIn('system bin/"plumbline", "selftest"', self.TEXT)
+        self.assertTrue(os.path.exists(os.path.join(house.ROOT, "cli", "selftest_command.cc")))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`--push` over real sshd: hosts that have no plumbline get the static one, once; a spoiled copy is replaced; a full disk and a noexec one are
-named. On h1 and h2 the whole build folder is hidden; the cache of h3 is a disk that is too small, that of h4 starts no programs."""
+named. On h1 and h2 the whole build folder is hidden; the cache of h3 is a disk that is too small, that of h4 starts no programs. h5 says that
+it is a Mac."""
 import hashlib
 import json
 import os
@@ -13,13 +14,36 @@ import subprocess
 import sys
 import time
 
+from mac_program import mac_program
 from namespaces import SKIPPED
 from record_lines import records_of
 from ssh_lab import SshCluster, require_ssh_lab
-from static_files import PROGRAM, build_of, static_binary
+from static_files import PROGRAM, ROOT, build_of, static_binary
 
 SHORT = {"plumbline": 1, "question": "Does a copied plumbline measure?", "roofs": False, "probes": [], "report": ["console"],
          "matrix": [{"kind": "check", "op": ["allreduce", "alltoall"], "bytes": [4, 100000], "ranks": 2}]}
+
+
+# What h5 has instead of the tools of these names. It cannot start a Mac's program, and no shell there shall take one for a script; so chmod
+# keeps a copy of what came, beside the path where it lay.
+MAC_TOOLS = {
+    "uname": "case $1 in -s) echo Darwin;; -m) echo arm64;; esac",
+    "chmod": 'cp "$2" "$0 kept" && echo "$2" >"$0 path"; exec "$0 real" 600 "$2"',
+}
+
+
+def mac_tool(host, name):
+    return pathlib.Path("%s %s" % (host["cache"], name))
+
+
+def put_mac_tools(host):
+    """Makes them, and gives the commands that put them in the place of this machine's."""
+    for name, script in MAC_TOOLS.items():
+        real, tool = os.path.realpath(shutil.which(name)), mac_tool(host, name)
+        shutil.copy(real, "%s real" % tool)
+        tool.write_text("#!/bin/sh\n%s\n" % script.replace("$0", str(tool)))
+        tool.chmod(0o755)
+        yield "mount --bind %s %s" % (shlex.quote(str(tool)), shlex.quote(real))
 
 
 def prelude(host):
@@ -27,6 +51,8 @@ def prelude(host):
     options = {"h3": "size=4m", "h4": "noexec"}.get(host["name"])
     if options:
         lines += ["mkdir -p " + shlex.quote(host["cache"]), "mount -t tmpfs -o %s none %s" % (options, shlex.quote(host["cache"]))]
+    if host["name"] == "h5":
+        lines += put_mac_tools(host)
     return " && ".join(lines)
 
 
@@ -34,7 +60,7 @@ class Tests:
     def __init__(self, cluster, static):
         self.cluster, self.static = cluster, static
         self.hash = hashlib.sha256(static.read_bytes()).hexdigest()
-        self.files = {names: self.host_file(names) for names in ("h1 h2", "h1 h3", "h1 h4")}
+        self.files = {names: self.host_file(names) for names in ("h1 h2", "h1 h3", "h1 h4", "h1 h5")}
 
     def host_file(self, names, **keys):
         path = self.cluster.host_file()
@@ -163,10 +189,10 @@ class Tests:
 
     # --- what is said when it does not
 
-    def fails(self, words, **how):
-        done, records = self.run(**how)
+    def fails(self, said, words=(), **how):
+        done, records = self.run(*words, **how)
         assert done.returncode == 2 and not records, (done.returncode, done.stdout, done.stderr)
-        assert all(word in done.stderr for word in words), (words, done.stderr)
+        assert all(word in done.stderr for word in said), (said, done.stderr)
         print("    " + done.stderr.strip().splitlines()[-1])
         self.cluster.wait_until_gone(3)
 
@@ -195,6 +221,58 @@ class Tests:
         done, _ = self.run("--static-dir", wrong)
         assert done.returncode == 2 and "not static" in done.stderr, done.stderr
 
+    # --- to a host that says it is a Mac
+
+    def for_both(self, name, content):
+        """Words that name a folder with the right program for h1 and this one for h5."""
+        folder = self.cluster.folder / name
+        folder.mkdir(exist_ok=True)
+        (folder / "plumbline-darwin-arm64").write_bytes(content)
+        linux = folder / self.static.name
+        if not linux.exists():
+            linux.symlink_to(self.static)
+        return ["--static-dir", folder]
+
+    def arrives_on_the_mac(self, name, content):
+        """A run that sends exactly these bytes to where they belong, and says that they do not start there."""
+        kept, path = (mac_tool(self.host("h5"), "chmod " + name) for name in ("kept", "path"))
+        for file in (kept, path):
+            file.unlink(missing_ok=True)
+        self.fails(["plumbline-darwin-arm64 (%.1f MB) to h5" % (len(content) / 1e6), "copy of plumbline does not start on h5", "ermission denied"],
+                   words=self.for_both(name, content), names="h1 h5")
+        digest = hashlib.sha256(content).hexdigest()
+        assert hashlib.sha256(kept.read_bytes()).hexdigest() == digest
+        cache = pathlib.Path(self.host("h5")["cache"], "plumbline", digest)
+        assert path.read_text().startswith(str(cache / ".sending-")), path.read_text()
+        assert not cache.exists()
+
+    def refused_for_the_mac(self, name, content, why):
+        self.fails([why, str(self.cluster.folder / name / "plumbline-darwin-arm64"), "scripts/cross_macos.sh --ship"],
+                   words=self.for_both(name, content), names="h1 h5")
+        assert not mac_tool(self.host("h5"), "chmod kept").exists()
+
+    def mark(self):
+        return build_of(PROGRAM).replace("build ", "plumbline-build:").encode() + b";"
+
+    def test_a_mac_gets_its_own_file(self):
+        self.arrives_on_the_mac("mac", mac_program(self.mark()))
+
+    def test_a_mac_gets_what_was_built_for_it(self):
+        shipped = ROOT / "build-macos-ship" / "plumbline-darwin-arm64"
+        if not shipped.exists() or self.mark() not in shipped.read_bytes():
+            print("    not built here, or of another build: scripts/cross_macos.sh --ship")
+            return
+        self.arrives_on_the_mac("mac-shipped", shipped.read_bytes())
+
+    def test_what_is_not_for_a_mac_is_refused_by_name(self):
+        mac_tool(self.host("h5"), "chmod kept").unlink(missing_ok=True)
+        self.refused_for_the_mac("mac-linux", self.static.read_bytes(), "(a program of Linux (ELF))")
+        libraries = ("/usr/lib/libSystem.B.dylib", "/opt/homebrew/opt/fmt/lib/libfmt.9.dylib")
+        self.refused_for_the_mac("mac-homebrew", mac_program(self.mark(), libraries), "(it needs /opt/homebrew/opt/fmt/lib/libfmt.9.dylib")
+        self.refused_for_the_mac("mac-old", mac_program(b"plumbline-build:0.1.0-000000000000;"), "(not of the build ")
+        whole = mac_program(self.mark())
+        self.refused_for_the_mac("mac-changed", whole[:50000] + b"x" + whole[50001:], "(it was changed after it was signed)")
+
     def test_the_doctor_names_it(self):
         done = self.cluster.run(PROGRAM, "doctor", "--hosts", self.files["h1 h3"], "--json", "--push", "auto")
         fails = [f for f in json.loads(done.stdout)["findings"] if f["outcome"] == "fail" and f["host"] == "h3"]
@@ -216,7 +294,7 @@ def main():
         sys.exit(SKIPPED)
     assert build_of(PROGRAM) == build_of(static)
     wanted = sys.argv[1:]
-    tests = Tests(SshCluster(4, prelude), static)
+    tests = Tests(SshCluster(5, prelude), static)
     names = [n for n in dir(Tests) if n.startswith("test_") and (not wanted or any(w in n for w in wanted))]
     failed = []
     for name in sorted(names):

@@ -32,10 +32,10 @@ std::string program_of(const std::string& build) {
 }
 std::string hash_of(const std::string& content) { return to_hex(sha256(content)); }
 
-std::string machine() {
+std::string platform() {
   utsname names{};
   uname(&names);
-  return names.machine;
+  return std::string(names.sysname) + " " + names.machine;
 }
 
 void write_program(const fs::path& path, const std::string& text, bool executable = true) {
@@ -74,7 +74,7 @@ class Push : public testing::Test {
   }
   PushAnswer look(const std::string& hash, bool accept_own = false) {
     return look(
-        {accept_own, "1-b", (folder_.path() / "own plumbline").string(), {{machine(), hash}}});
+        {accept_own, "1-b", (folder_.path() / "own plumbline").string(), {{platform(), hash}}});
   }
   PushAnswer send(const std::string& content, const std::string& hash,
                   const std::string& input = "as the content", const std::string& build = "1-b") {
@@ -116,7 +116,7 @@ class Push : public testing::Test {
 TEST_F(Push, SendsOnceAndFindsItAgain) {
   PushAnswer answer = look(hash_);
   EXPECT_EQ(answer.word, "send") << last_.out << last_.err;
-  EXPECT_EQ(answer.text, machine());
+  EXPECT_EQ(answer.text, platform());
   EXPECT_FALSE(answer.present);
   answer = send(program_, hash_);
   EXPECT_EQ(answer.word, "there") << last_.out << last_.err;
@@ -318,16 +318,50 @@ TEST_F(Push, WithoutAToolForTheChecksumNothingIsKept) {
 }
 
 TEST_F(Push, OtherSystemsAndMachinesAreNamed) {
+  const std::string uname = "if [ $1 = -s ]; then echo %; else echo riscv64; fi";
+  for (const char* system : {"Linux", "Darwin", "FreeBSD"}) {
+    tool("uname", std::string(uname).replace(uname.find('%'), 1, system));
+    const PushAnswer answer = look(hash_);
+    EXPECT_EQ(answer.word, "platform") << last_.out << last_.err;
+    const Error error = push_failure("h2", answer);
+    EXPECT_EQ(error.cause, "ssh.no_binary");
+    EXPECT_THAT(error.message(), HasSubstr(std::string("h2 runs ") + system + " riscv64"));
+    EXPECT_THAT(error.message(), HasSubstr("\"binary\""));
+  }
+}
+
+// The same machine under another system is another program.
+TEST_F(Push, ASystemIsAskedForItsOwnProgram) {
   tool("uname", "if [ $1 = -s ]; then echo Darwin; else echo arm64; fi");
-  PushAnswer answer = look(hash_);
-  EXPECT_EQ(answer.word, "system");
-  EXPECT_THAT(push_failure("mini1", answer).message(), HasSubstr("mini1 runs Darwin arm64"));
-  EXPECT_THAT(push_failure("mini1", answer).message(), HasSubstr("\"binary\""));
-  tool("uname", "if [ $1 = -s ]; then echo Linux; else echo riscv64; fi");
-  answer = look(hash_);
-  EXPECT_EQ(answer.word, "machine");
-  EXPECT_EQ(push_failure("h2", answer).cause, "ssh.no_binary");
-  EXPECT_THAT(push_failure("h2", answer).message(), HasSubstr("riscv64"));
+  PushQuestion question{false, "1-b", "/nowhere", {{"Linux arm64", "none"}}};
+  EXPECT_EQ(look(question).word, "platform") << last_.out;
+  question.hashes["Darwin arm64"] = hash_;
+  PushAnswer answer = look(question);
+  EXPECT_EQ(answer.word, "send") << last_.out << last_.err;
+  EXPECT_EQ(answer.text, "Darwin arm64");
+  EXPECT_EQ(send(program_, hash_).word, "there") << last_.out << last_.err;
+  answer = look(question);
+  EXPECT_EQ(answer.word, "there");
+  EXPECT_EQ(answer.text, place(hash_));
+}
+
+// What a Mac has: shasum, no timeout; and `ls` marks folders that have attributes.
+TEST_F(Push, TheToolsOfAMacWillDo) {
+  if (find_program("shasum").empty()) GTEST_SKIP() << "shasum (perl) is not installed here";
+  for (const char* name : {"sh", "shasum", "id", "cat", "mkdir", "rm", "rmdir", "uname", "mv",
+                           "touch", "chmod", "grep", "tail", "perl"}) {
+    fs::create_symlink(find_program(name), tools_ / name);
+  }
+  const std::string ls = find_program("ls");
+  tool("ls", ls + " \"$@\" | " + find_program("sed") + " 's/^\\([dl-]........[xtT-]\\) /\\1@ /'");
+  tool("wc", find_program("wc") + " \"$@\" | " + find_program("sed") + " 's/^/       /'");
+  path_ = tools_.string();
+  shell_ = tools_ / "sh";
+  EXPECT_EQ(look(hash_).word, "send") << last_.err;
+  EXPECT_EQ(send(program_, hash_, "short").word, "sum") << last_.out << last_.err;
+  EXPECT_EQ(send(program_, hash_).word, "there") << last_.out << last_.err;
+  EXPECT_EQ(look(hash_).word, "there") << last_.err;
+  EXPECT_THAT(last_.err, testing::IsEmpty());
 }
 
 TEST_F(Push, TwoAtOnceDoNoHarm) {

@@ -1,12 +1,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include "core/encode.h"
 #include "core/file.h"
 #include "launch/push.h"
+#include "tests/support/mac_program.h"
 
 namespace plumbline {
 namespace {
@@ -15,7 +17,14 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const StaticMachine kArm{"aarch64", 183};
+const StaticMachine& machine_named(const std::string& platform) {
+  const std::vector<StaticMachine>& all = static_machines();
+  return *std::find_if(all.begin(), all.end(), [&](const StaticMachine& machine) {
+    return platform_of(machine) == platform;
+  });
+}
+const StaticMachine& kArm = machine_named("Linux aarch64");
+const StaticMachine& kMac = machine_named("Darwin arm64");
 
 // The beginning of an executable with these program headers (their p_type), and the mark.
 std::string elf(int machine, const std::vector<int>& headers, const std::string& build) {
@@ -54,8 +63,7 @@ TEST(StaticBinary, HostileBytesAreRefused) {
 
 TEST(StaticBinary, TheFirstThatIsRightIsTaken) {
   const TemporaryFolder folder;
-  const auto places =
-      static_places((folder.path() / "build" / "plumbline").string(), "", "aarch64");
+  const auto places = static_places((folder.path() / "build" / "plumbline").string(), "", kArm);
   ASSERT_THAT(places,
               ElementsAre((folder.path() / "build" / "plumbline-linux-aarch64").string(),
                           (folder.path() / "build-static" / "plumbline-linux-aarch64").string(),
@@ -78,8 +86,37 @@ TEST(StaticBinary, TheFirstThatIsRightIsTaken) {
 }
 
 TEST(StaticBinary, AFolderThatIsNamedIsTheOnlyOne) {
-  EXPECT_THAT(static_places("/opt/bin/plumbline", "/srv/static", "x86_64"),
+  EXPECT_THAT(static_places("/opt/bin/plumbline", "/srv/static", machine_named("Linux x86_64")),
               ElementsAre("/srv/static/plumbline-linux-x86_64"));
+}
+
+TEST(StaticBinary, AMacsIsReadAsOneOfMacs) {
+  test::MacProgram program;
+  EXPECT_EQ(why_not_static(program.bytes(), kMac, "1-a"), "");
+  EXPECT_EQ(why_not_static(program.bytes(), kMac, "1-b"), "not of the build 1-b");
+  EXPECT_EQ(why_not_static(elf(183, {1}, "1-a"), kMac, "1-a"), "a program of Linux (ELF)");
+  EXPECT_EQ(why_not_static(program.bytes(), kArm, "1-a"), "no program for Linux on aarch64");
+  program.libraries.emplace_back("/opt/homebrew/lib/libfmt.dylib");
+  EXPECT_THAT(why_not_static(program.bytes(), kMac, "1-a"),
+              HasSubstr("it needs /opt/homebrew/lib/libfmt.dylib"));
+}
+
+TEST(StaticBinary, AMacsLiesWhereItsBuildLeavesIt) {
+  const TemporaryFolder folder;
+  const auto places = static_places((folder.path() / "build" / "plumbline").string(), "", kMac);
+  ASSERT_THAT(places,
+              ElementsAre((folder.path() / "build" / "plumbline-darwin-arm64").string(),
+                          (folder.path() / "build-macos-ship" / "plumbline-darwin-arm64").string(),
+                          (folder.path() / "build" / "plumbline").string()));
+  const auto nothing = find_static_binary(places, kMac, "1-a");
+  ASSERT_FALSE(nothing);
+  EXPECT_THAT(nothing.error().message(), HasSubstr("no plumbline to copy to Darwin arm64"));
+  EXPECT_THAT(nothing.error().message(), HasSubstr("scripts/cross_macos.sh --ship"));
+  fs::create_directories(fs::path(places[1]).parent_path());
+  std::ofstream(places[1], std::ios::binary) << test::MacProgram().bytes();
+  const auto found = find_static_binary(places, kMac, "1-a");
+  ASSERT_TRUE(found) << found.error().message();
+  EXPECT_EQ(found->path, places[1]);
 }
 
 }  // namespace

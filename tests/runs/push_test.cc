@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "runs/build.h"
+#include "tests/support/mac_program.h"
 #include "tests/support/places.h"
 #include "tests/support/program.h"
 
@@ -102,12 +103,65 @@ TEST_F(PushOption, WithoutAStaticBinaryItSaysWhereItLooked) {
   }
 }
 
-TEST_F(PushOption, AMacIsToldWhatToDoInstead) {
-  tool("uname", "if [ $1 = -s ]; then echo Darwin; else echo arm64; fi");
+class PushToAMac : public PushOption {
+ protected:
+  PushToAMac() { tool("uname", "if [ $1 = -s ]; then echo Darwin; else echo arm64; fi"); }
+  Finished launch_there() {
+    return launch("/proc/nowhere/plumbline", {"--push", "auto", "--static-dir", static_dir()});
+  }
+  std::string put(const std::string& content) {
+    return folder_.write("empty/plumbline-darwin-arm64", content);
+  }
+};
+
+TEST_F(PushToAMac, WithoutAProgramForItItSaysHowToBuildOne) {
+  const Finished done = launch_there();
+  EXPECT_EQ(done.status, 2);
+  EXPECT_THAT(done.err, HasSubstr("h1 needs plumbline, and there is no plumbline to copy to Darwin "
+                                  "arm64: " +
+                                  static_dir() + "/plumbline-darwin-arm64"));
+  EXPECT_THAT(done.err, HasSubstr("scripts/cross_macos.sh --ship"));
+}
+
+TEST_F(PushToAMac, AWrongFileIsNamedAndNotSent) {
+  test::MacProgram program;
+  program.build = own_build();
+  program.libraries.emplace_back("/opt/homebrew/lib/libfmt.dylib");
+  test::MacProgram old;
+  old.build = "0.0.1-old";
+  for (const auto& [content, why] :
+       {std::pair<std::string, std::string>{program.bytes(),
+                                            "it needs /opt/homebrew/lib/libfmt.dylib"},
+        {read_file(test::program_path()), "a program of Linux (ELF)"},
+        {old.bytes(), "not of the build " + own_build()}}) {
+    const std::string path = put(content);
+    const Finished done = launch_there();
+    EXPECT_EQ(done.status, 2);
+    EXPECT_THAT(done.err, HasSubstr(path + " (" + why));
+    EXPECT_THAT(done.err, Not(HasSubstr("sending")));
+    EXPECT_FALSE(fs::exists(folder_.path("cache")));
+  }
+}
+
+TEST_F(PushToAMac, TheRightOneIsSent) {
+  // This machine cannot start it, and its shell shall not take it for a script.
+  tool("chmod", "cp \"$2\" " + folder_.path("arrived") + "; exec /bin/chmod 600 \"$2\"");
+  test::MacProgram program;
+  program.build = own_build();
+  put(program.bytes());
+  const Finished done = launch_there();
+  EXPECT_THAT(done.err, HasSubstr("sending " + static_dir() + "/plumbline-darwin-arm64"));
+  EXPECT_EQ(read_file(folder_.path("arrived")), program.bytes());
+  EXPECT_EQ(done.status, 2);
+  EXPECT_THAT(done.err, HasSubstr("the copy of plumbline does not start on h1"));
+}
+
+TEST_F(PushOption, ASystemWithoutAProgramIsNamed) {
+  tool("uname", "if [ $1 = -s ]; then echo FreeBSD; else echo amd64; fi");
   const Finished done = launch("/proc/nowhere/plumbline", {"--push", "auto"});
   EXPECT_EQ(done.status, 2);
   EXPECT_THAT(done.err,
-              HasSubstr("h1 runs Darwin arm64, and plumbline can be copied to Linux only"));
+              HasSubstr("h1 runs FreeBSD amd64, and there is no plumbline to copy to that"));
   EXPECT_THAT(done.err, HasSubstr("name it with \"binary\""));
 }
 
