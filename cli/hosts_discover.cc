@@ -145,15 +145,23 @@ std::vector<std::string> unasked(const EvidenceSet& evidence) {
 
 // What of a host's sources could not be had, of those that tell of cables.
 std::vector<std::string> unread_sources(const EvidenceSet& evidence) {
+  static const std::vector<std::string> kOfCables = {"system-profiler-thunderbolt", "networksetup",
+                                                     "ibv-devices", "sys-bus-thunderbolt",
+                                                     "rdma-ctl"};
   std::vector<std::string> out;
   for (const HostEvidence& host : evidence.hosts) {
     for (const std::string& line : host.unreadable) {
-      const bool of_cables =
-          any_of(std::vector<std::string>{"system-profiler-thunderbolt", "networksetup",
-                                          "ibv-devices", "sys-bus-thunderbolt", "rdma-ctl"},
-                 [&](const std::string& source) { return line.rfind(source + ": ", 0) == 0; });
-      if (of_cables) out.push_back(host.name + ": " + line);
+      if (is_in(kOfCables, line.substr(0, line.find(':')))) out.push_back(host.name + ": " + line);
     }
+  }
+  return out;
+}
+
+// Macs that were asked and did not tell of their sockets: their cables are not known.
+std::vector<std::string> silent_hosts(const EvidenceSet& evidence) {
+  std::vector<std::string> out;
+  for (const HostEvidence& host : evidence.hosts) {
+    if (has_facts(host) && host.system == "macos" && !host.thunderbolt) out.push_back(host.name);
   }
   return out;
 }
@@ -246,9 +254,13 @@ json as_json(const Discovery& found, const std::string& text) {
                       {"contradiction", contradicts(doubt)},
                       {"text", doubt.text}});
   }
-  json out = {{"hosts", graph.hosts},        {"shape", graph.shape},
-              {"cables", std::move(cables)}, {"networks", std::move(networks)},
-              {"doubts", std::move(doubts)}, {"unasked", unasked(found.evidence)}};
+  json out = {{"hosts", graph.hosts},
+              {"shape", graph.shape},
+              {"cables", std::move(cables)},
+              {"networks", std::move(networks)},
+              {"doubts", std::move(doubts)},
+              {"unasked", unasked(found.evidence)},
+              {"unread", unread_sources(found.evidence)}};
   if (found.made) {
     for (const HostSetup& host : found.made->setup) {
       setup.push_back({{"host", host.host},
@@ -303,10 +315,14 @@ std::string obstacle(const Discovery& found, bool force) {
   const std::vector<std::string> missing = unasked(found.evidence);
   if (!missing.empty()) return "not every host could be asked";
   if (found.why_not) return found.why_not->message();
-  if (!force && any_of(found.graph.doubts, contradicts)) {
+  if (force) return {};
+  if (any_of(found.graph.doubts, contradicts)) {
     return "the cables contradict one another (with --force it is written without those)";
   }
-  return {};
+  const std::vector<std::string> silent = silent_hosts(found.evidence);
+  if (silent.empty()) return {};
+  return fmt::format("{} did not tell of cables (with --force it is written without those)",
+                     join_words(silent));
 }
 
 int finish(Discovery& found, const Args& args, Context& context) {
@@ -314,25 +330,30 @@ int finish(Discovery& found, const Args& args, Context& context) {
   if (found.made) {
     const HostFileFormat* const as = find_host_file_format(args.get("to", "ours"));
     const Expected<WrittenHostFile> written = write_host_file(found.made->file, *as, 0);
-    if (!written) return usage_failure(context, written.error());
-    text = written->text;
+    if (written) {
+      text = written->text;
+      for (const std::string& lost : written->lost) {
+        found.made->notes.push_back(fmt::format("format {} cannot express it: {}", as->name, lost));
+      }
+    } else {
+      found.why_not = written.error();
+    }
   }
-  const bool printed = !args.has("out");
+  const std::string why = obstacle(found, args.has("force"));
   if (args.has("json")) {
-    *context.out << json_text(as_json(found, text));
+    *context.out << json_text(as_json(found, why.empty() ? text : std::string()));
   } else {
     *context.out << in_words(found);
-    if (printed && !text.empty()) *context.out << "\nhost file:\n" << text;
+    if (!args.has("out") && why.empty()) *context.out << "\nhost file:\n" << text;
   }
   if (const Status drawn = write_pictures(found, args); !drawn) {
     return usage_failure(context, drawn.error());
   }
-  const std::string why = obstacle(found, args.has("force"));
   if (!why.empty()) {
-    *context.err << clean("plumbline: no host file is written: " + why) << "\n";
+    *context.err << clean("plumbline: no host file is made: " + why) << "\n";
     return kFailed;
   }
-  if (printed) return 0;
+  if (!args.has("out")) return 0;
   if (const Status done = replace_text_file(args.get("out"), text, "choose another --out"); !done) {
     return usage_failure(context, done.error());
   }
@@ -342,10 +363,6 @@ int finish(Discovery& found, const Args& args, Context& context) {
 
 Status check_flags(const Args& args) {
   const bool words = args.has("file"), files = args.has("from"), since = args.has("since");
-  if (words && files) {
-    return fail(usage_error("hosts are named or read --from files of collect.sh, not both",
-                            "leave one of them out"));
-  }
   if (!words && !files && !since) {
     return fail(usage_error("discover needs hosts", "plumbline hosts discover mini1 mini2"));
   }
@@ -377,7 +394,10 @@ int discover_hosts(const Args& args, Context& context) {
     found.old = std::move(*old);
   }
   if (args.has("from")) {
-    Expected<EvidenceSet> evidence = read_evidence_files(args.all("from"));
+    std::vector<std::string> paths = args.all("from");
+    const std::vector<std::string> more = args.all("file");  // --from a b c
+    paths.insert(paths.end(), more.begin(), more.end());
+    Expected<EvidenceSet> evidence = read_evidence_files(paths);
     if (!evidence) return usage_failure(context, evidence.error());
     found.evidence = std::move(*evidence);
     found.hosts = hosts_of_evidence(found.evidence);
@@ -408,7 +428,10 @@ int discover_hosts(const Args& args, Context& context) {
   if (made) {
     found.made = std::move(*made);
     found.made->file.file = args.get("out", "the host file");
-    if (found.old) found.changes = changes_since(*found.old, found.made->file);
+    if (found.old) {
+      found.changes = changes_since(*found.old, found.made->file);
+      found.made->file.envs = found.old->envs;
+    }
   } else {
     found.why_not = made.error();
   }

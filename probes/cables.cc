@@ -38,11 +38,14 @@ std::optional<int64_t> slower_of(const ThunderboltPort& a, const ThunderboltPort
 class ThunderboltJoin {
  public:
   ThunderboltJoin(const EvidenceSet& evidence, CableGraph& graph) : graph_(graph) {
+    std::vector<std::string> silent;
     for (size_t host = 0; host < evidence.hosts.size(); ++host) {
       const auto& ports = evidence.hosts[host].thunderbolt;
+      if (!ports && evidence.hosts[host].system != "linux") silent.push_back(graph.hosts[host]);
       if (!ports) continue;
       for (const ThunderboltPort& port : *ports) all_.push_back({host, &port});
     }
+    if (!silent.empty()) or_silent_ = ", or one that did not tell: " + join_words(silent);
     // By interface, as MLX counts them.
     std::stable_sort(all_.begin(), all_.end(), [](const PortAt& a, const PortAt& b) {
       return std::tie(a.host, a.port->interface) < std::tie(b.host, b.port->interface);
@@ -79,7 +82,8 @@ class ThunderboltJoin {
   void follow(const PortAt& at, const ThunderboltPeer& peer) {
     const auto found = owners_.find(peer.domain);
     if (found == owners_.end()) {
-      return doubt(Kind::kStranger, at, {}, "leads to a computer that is none of these hosts");
+      return doubt(Kind::kStranger, at, {},
+                   "leads to a computer that is none of these hosts" + or_silent_);
     }
     if (twins_.count(peer.domain) != 0 || twins_.count(at.port->domain) != 0) return;
     const std::vector<PortAt>& owners = found->second;
@@ -102,16 +106,18 @@ class ThunderboltJoin {
     const auto same_way = std::count_if(all_.begin(), all_.end(), [&](const PortAt& one) {
       return one.port->domain == at.port->domain && knows(*one.port, peer.domain);
     });
+    const auto ways = static_cast<size_t>(same_way);
     Cable cable{
         end_of(at), end_of(facing[0]), slower_of(*at.port, *facing[0].port), peer.hubs, true, {}};
-    if (facing.size() > 1 && same_way > 1) {
+    if (ways != 1 || facing.size() != 1) {
       cable.a.interface.clear();
       cable.b.interface.clear();
-      doubt(Kind::kAmbiguous, at, other,
-            fmt::format("and another one lead to {}: which is which cannot be told",
-                        graph_.hosts[other]));
-    } else if (facing.size() > 1) {
-      cable.b.interface.clear();
+      doubt(
+          Kind::kAmbiguous, at, other,
+          fmt::format("is one of {} that see {}, of which {} see this host: which is which cannot "
+                      "be told",
+                      ways, graph_.hosts[other], facing.size()));
+      if (ways != facing.size()) return;
     }
     graph_.cables.push_back(std::move(cable));
   }
@@ -120,6 +126,7 @@ class ThunderboltJoin {
   std::vector<PortAt> all_;
   std::map<std::string, std::vector<PortAt>> owners_;
   std::set<std::string> twins_;
+  std::string or_silent_;  // hosts of which nothing is known
 };
 
 // ---- addresses ----
@@ -170,6 +177,13 @@ bool has_twin_addresses(const std::vector<AddressAt>& ends) {
   return any_of(ends, [&](const AddressAt& at) { return !seen.insert(at.ip).second; });
 }
 
+// What a cable can be plugged into, or stands for it: no VLAN, no overlay, no radio.
+bool is_card(const AddressAt& at) {
+  const InterfaceEvidence& card = *at.interface;
+  return card.parent.empty() &&
+         (card.kind == "ethernet" || card.kind == "veth" || card.kind == "bond");
+}
+
 bool has_router(const EvidenceSet& evidence, const Subnet& net,
                 const std::vector<AddressAt>& ends) {
   const auto leads_out = [&](const AddressAt& at) {
@@ -193,7 +207,7 @@ bool is_end(const CableEnd& end, const AddressAt& at) {
 
 void join_addresses(const EvidenceSet& evidence, CableGraph& graph) {
   const bool thunderbolt = !graph.cables.empty();
-  std::set<std::tuple<size_t, std::string, size_t, std::string>> joined;
+  std::set<std::pair<size_t, std::string>> joined;
   for (const auto& [net, ends] : networks_of(evidence)) {
     std::set<size_t> hosts;
     for (const AddressAt& at : ends) hosts.insert(at.host);
@@ -210,12 +224,13 @@ void join_addresses(const EvidenceSet& evidence, CableGraph& graph) {
     }
     if (known) continue;
     const bool pair = ends.size() == 2 && !has_router(evidence, net, ends);
-    const bool of_thunderbolt =
-        all_of(ends, [](const AddressAt& at) { return at.interface->kind == "thunderbolt"; });
-    if (pair && !thunderbolt && !of_thunderbolt) {
-      const auto key =
-          std::tuple(ends[0].host, ends[0].interface->name, ends[1].host, ends[1].interface->name);
-      if (!joined.insert(key).second) continue;  // by its other family
+    if (pair && !thunderbolt && all_of(ends, is_card)) {
+      const std::pair a_card(ends[0].host, ends[0].interface->name);
+      const std::pair b_card(ends[1].host, ends[1].interface->name);
+      // By its other family, or a second network over the same wire.
+      if (joined.count(a_card) != 0 || joined.count(b_card) != 0) continue;
+      joined.insert(a_card);
+      joined.insert(b_card);
       const auto a = ends[0].interface->speed_bps, b = ends[1].interface->speed_bps;
       const std::optional<int64_t> speed = a && b ? std::min(*a, *b) : a;
       graph.cables.push_back({end_of(ends[0]), end_of(ends[1]), speed, 0, false, network});
@@ -321,11 +336,12 @@ class RingSearch {
 
 }  // namespace
 
-std::vector<size_t> ring_of(const CableGraph& graph, bool (*usable)(const Cable&)) {
+std::vector<size_t> ring_of(const CableGraph& graph,
+                            const std::function<bool(const Cable&)>& usable) {
   const size_t hosts = graph.hosts.size();
   std::vector<std::vector<bool>> joined(hosts, std::vector<bool>(hosts, false));
   for (const Cable& cable : graph.cables) {
-    if (usable != nullptr && !usable(cable)) continue;
+    if (usable && !usable(cable)) continue;
     joined[cable.a.host][cable.b.host] = joined[cable.b.host][cable.a.host] = true;
   }
   return RingSearch(std::move(joined)).find();

@@ -1,11 +1,12 @@
 // Which cable leads from where to where, as the hosts tell of it. Two ends of a Thunderbolt cable
-// know each other by UUID; where no host tells of Thunderbolt, two interfaces that are alone in a
-// network are the ends of a cable. What contradicts itself is told and never resolved: such a cable
+// know each other by UUID; where there is no such cable, two interfaces that are alone in a network
+// are the ends of one. What contradicts itself is told and never resolved: such a cable
 // is none. After MLX's distributed_config, which takes the first computer that a socket names for
 // its other end (docs/macos.md tells the differences). Pure, thread-safe.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -70,6 +71,7 @@ std::string end_words(const CableEnd& end);
 // The hosts in an order in which each has a cable to the next one, and the last to the first, as
 // the first such order by their numbers; empty where there is none. Two hosts with a cable are
 // such a ring. `usable` says which cables count.
-std::vector<size_t> ring_of(const CableGraph& graph, bool (*usable)(const Cable&) = nullptr);
+std::vector<size_t> ring_of(const CableGraph& graph,
+                            const std::function<bool(const Cable&)>& usable = {});
 
 }  // namespace plumbline

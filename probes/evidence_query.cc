@@ -106,6 +106,11 @@ std::string same_as_earlier(const EvidenceSet& evidence, const JobHost& job) {
   return {};
 }
 
+bool is_socket_beside_ethernet(const HostEvidence& host, const std::string& rdma_device) {
+  const bool studio = host.model == "Mac15,14" || host.model == "Mac16,9";
+  return studio && rdma_device == "rdma_en2";
+}
+
 bool is_usable(const InterfaceEvidence& interface) {
   return interface.up && interface.carrier.value_or(true);
 }

@@ -42,6 +42,10 @@ std::string lack_of_facts(const HostEvidence& host);
 // 2}`), so that judging it again would say the same; empty when there is none.
 std::string same_as_earlier(const EvidenceSet& evidence, const JobHost& job);
 
+// The socket beside Ethernet of a Mac Studio, which does no RDMA: after exo's warning. Models with
+// Thunderbolt 5 only, older ones cannot anyway.
+bool is_socket_beside_ethernet(const HostEvidence& host, const std::string& rdma_device);
+
 // Administratively up and not known to be without signal.
 bool is_usable(const InterfaceEvidence& interface);
 // A card or something that stands for one (a bond, a VLAN on it): not loopback, tunnel, dummy.

@@ -36,9 +36,10 @@ class MatrixAndCables {
  private:
   // What a device of the matrix leads to.
   struct Lead {
-    const ThunderboltPort* port = nullptr;  // its socket; null = the host does not tell
-    const Cable* cable = nullptr;
+    const ThunderboltPort* port = nullptr;  // its socket; null = it has none, or it is not told
+    std::vector<const Cable*> cables;       // of Thunderbolt; several behind a hub
     std::string interface;
+    const Cable* cable() const { return cables.empty() ? nullptr : cables.front(); }
   };
 
   Lead lead_of(size_t host, const std::string& device) const {
@@ -53,9 +54,9 @@ class MatrixAndCables {
     out.port = find_where(*here.thunderbolt,
                           [&](const auto& port) { return port.interface == out.interface; });
     for (const Cable& cable : graph_.cables) {
-      for (const CableEnd* end : {&cable.a, &cable.b}) {
-        if (end->host == host && end->interface == out.interface) out.cable = &cable;
-      }
+      const bool ends_here = (cable.a.host == host && cable.a.interface == out.interface) ||
+                             (cable.b.host == host && cable.b.interface == out.interface);
+      if (cable.thunderbolt && ends_here) out.cables.push_back(&cable);
     }
     return out;
   }
@@ -88,10 +89,16 @@ class MatrixAndCables {
     for (const auto& [peer, devices] : job.rdma_towards) {
       for (const std::string& device : devices) {
         const Lead lead = lead_of(host, device);
-        if (lead.cable == nullptr) continue;
-        const CableEnd& there = lead.cable->a.host == host ? lead.cable->b : lead.cable->a;
+        if (lead.cables.empty()) continue;
+        const auto far_end = [&](const Cable& cable) {
+          return cable.a.host == host ? cable.b : cable.a;
+        };
+        if (any_of(lead.cables,
+                   [&](const Cable* one) { return graph_.hosts[far_end(*one).host] == peer; })) {
+          continue;
+        }
+        const CableEnd there = far_end(*lead.cable());
         const std::string& other = graph_.hosts[there.host];
-        if (other == peer) continue;
         meant.insert(peer);
         found.insert(other);
         interfaces.push_back(lead.interface);
@@ -114,40 +121,46 @@ class MatrixAndCables {
     const size_t host = index(job.name), other = index(peer);
     if (!is_known(host) || !is_known(other) || host > other || devices.empty()) return;
     if (wrong_.count(host) != 0 || wrong_.count(other) != 0) return;
-    const std::vector<const Cable*> cables = cables_between(graph_, host, other);
-    if (cables.empty()) return say_no_cable(job.name, peer, host, other);
     const JobHost* const back = find_job_host(evidence_, peer);
-    const auto row = back->rdma_towards.find(job.name);
-    static const std::vector<std::string> kNone;
-    const std::vector<std::string>& there = row == back->rdma_towards.end() ? kNone : row->second;
+    if (back == nullptr || back->rdma_towards.count(job.name) == 0) return;
+    const std::vector<std::string>& there = back->rdma_towards.at(job.name);
+    // Other devices than those of Thunderbolt sockets have cables of which nobody tells.
+    const auto is_socket = [&](size_t at) {
+      return [this, at](const std::string& device) { return lead_of(at, device).port != nullptr; };
+    };
+    if (!all_of(devices, is_socket(host)) || !all_of(there, is_socket(other))) return;
+    const std::vector<const Cable*> cables = cables_between(graph_, host, other);
+    if (none_of(cables, [](const Cable* one) { return one->thunderbolt; })) {
+      return say_no_cable(job.name, peer, host, other);
+    }
     if (rails_pair(job, peer, devices, there)) {
-      for (const std::string& device : devices) judge_link(job.name, peer, lead_of(host, device));
+      for (const std::string& device : devices)
+        judge_link(job.name, peer, lead_of(host, device), other);
     }
   }
 
   void say_no_cable(const std::string& name, const std::string& peer, size_t host, size_t other) {
-    // A doubt between them is told by itself, and is no proof.
-    const bool doubted = any_of(graph_.doubts, [&](const CableDoubt& doubt) {
-      return doubt.peer && std::minmax(doubt.host, *doubt.peer) == std::minmax(host, other);
-    });
-    Proposal proposal("topology.not_mesh", Severity::kFail, name);
+    // Where what these hosts tell contradicts itself, or what others tell, there may be one.
+    std::vector<std::string> doubts;
+    for (const CableDoubt& doubt : graph_.doubts) {
+      const bool about = doubt.host == host || doubt.host == other ||
+                         doubt.peer == std::optional(host) || doubt.peer == std::optional(other);
+      if (about) doubts.push_back(graph_.hosts[doubt.host] + ": " + doubt.text);
+    }
+    Proposal proposal("topology.not_mesh", doubts.empty() ? Severity::kFail : Severity::kWarn,
+                      name);
     proposal.peer(peer).see(
         name, "",
         fmt::format("no Thunderbolt cable leads from {} to {}, and {} names devices for it", name,
                     peer, file()));
-    for (const CableDoubt& doubt : graph_.doubts) {
-      if (doubted && doubt.peer &&
-          std::minmax(doubt.host, *doubt.peer) == std::minmax(host, other)) {
-        proposal.see(graph_.hosts[doubt.host], "", doubt.text);
-      }
-    }
-    out_.push_back(
-        proposal
-            .remedy(
-                Remedy(fmt::format("connect {} and {} by a cable", name, peer)).say(rediscover()))
-            .breaks_both(name, peer)
-            .proven()
-            .take(checks_));
+    for (const std::string& text : doubts) proposal.see(name, "", text);
+    if (!doubts.empty()) proposal.confidence(0.5);
+    Remedy cure(doubts.empty() ? fmt::format("connect {} and {} by a cable", name, peer)
+                               : "pull the cables of these sockets and plug them in again, one "
+                                 "after the other");
+    proposal.remedy(cure.say(rediscover()));
+    if (doubts.empty()) proposal.breaks_both(name, peer).proven();
+    out_.push_back(proposal.take(checks_));
   }
 
   // Rail for rail the same cable at both ends.
@@ -158,14 +171,14 @@ class MatrixAndCables {
     std::vector<std::string> words;
     for (size_t rail = 0; rail < here.size(); ++rail) {
       const Lead lead = lead_of(host, here[rail]);
-      if (lead.port == nullptr) return true;  // nothing is known of it
-      if (lead.cable == nullptr) {
+      const Cable* const cable = one_towards(lead, other);
+      if (cable == nullptr) {
         words.push_back(
             fmt::format("{} of {}: nothing is plugged in, and another cable joins the two",
                         here[rail], job.name));
         continue;
       }
-      const CableEnd& end = end_at(*lead.cable, other);
+      const CableEnd& end = end_at(*cable, other);
       if (end.interface.empty()) return true;
       right.push_back(device_behind(other, end.interface));
       if (rail >= there.size() || lead_of(other, there[rail]).interface == end.interface) continue;
@@ -186,6 +199,13 @@ class MatrixAndCables {
     return false;
   }
 
+  static const Cable* one_towards(const Lead& lead, size_t other) {
+    for (const Cable* cable : lead.cables) {
+      if (cable->a.host == other || cable->b.host == other) return cable;
+    }
+    return nullptr;
+  }
+
   std::string device_behind(size_t host, const std::string& interface) const {
     const HostEvidence& here = evidence_.hosts[host];
     const RdmaDevice* const known =
@@ -196,9 +216,11 @@ class MatrixAndCables {
   }
 
   // Whether RDMA can go over it, once for both ends.
-  void judge_link(const std::string& name, const std::string& peer, const Lead& lead) {
-    if (!evidence_.job.rdma || lead.cable == nullptr) return;
-    const Cable& cable = *lead.cable;
+  void judge_link(const std::string& name, const std::string& peer, const Lead& lead,
+                  size_t other) {
+    const Cable* const found = one_towards(lead, other);
+    if (!evidence_.job.rdma || found == nullptr) return;
+    const Cable& cable = *found;
     const auto say = [&](const std::string& text, const char* cure) {
       out_.push_back(Proposal("rdma.unsupported_hardware",
                               evidence_.job.rdma_or_tcp ? Severity::kWarn : Severity::kFail, name)
@@ -241,7 +263,9 @@ std::vector<BridgedCable> bridged(const EvidenceSet& evidence, const CableGraph&
     const HostEvidence& host = evidence.hosts[end.host];
     const InterfaceEvidence* const port = find_interface(host, end.interface);
     // Bridges of Linux may have the spanning tree protocol; those of a Mac do not.
-    return port == nullptr || host.system != "macos" ? std::string() : port->master;
+    if (port == nullptr || host.system != "macos" || !is_usable(*port)) return std::string();
+    const InterfaceEvidence* const bridge = find_interface(host, port->master);
+    return bridge == nullptr || !bridge->up ? std::string() : bridge->name;
   };
   for (const Cable& cable : graph.cables) {
     const std::string a = bridge_at(cable.a), b = bridge_at(cable.b);

@@ -43,8 +43,8 @@ constexpr LaunchRow kLaunch[] = {
      "--push auto copies it there",
      nullptr},
     {"ssh.wrong_binary",
-     "install a plumbline that is built for {host}'s system and processor; for a Linux --push auto "
-     "copies one there",
+     "install a plumbline that is built for {host}'s system and processor; --push auto copies one "
+     "there",
      nullptr},
     {"rank.agent_lost",
      "look at the memory and the log of {host}: its agent ended or hung; then start again",

@@ -143,7 +143,7 @@ class RdmaJudge {
       if (const std::string why = why_no_mapped_gid(device); !why.empty()) {
         return blame("rdma.no_gid", why, remedy_of_gid(device));
       }
-      if (is_studio_port(device)) {
+      if (asked_ && is_socket_beside_ethernet(host_, device.name)) {
         return blame(
             "rdma.unsupported_hardware",
             fmt::format("{} is the socket beside Ethernet of a Mac Studio ({}), which does "
@@ -233,12 +233,6 @@ class RdmaJudge {
         "give {} one IPv4 address of its own and no other (its GIDs are made of them; plumbline "
         "hosts discover plans them), and take it down and up again",
         device.netdev.empty() ? "its interface" : device.netdev));
-  }
-
-  // After exo's warning: models with Thunderbolt 5 only, older ones cannot anyway.
-  bool is_studio_port(const RdmaDevice& device) const {
-    const bool studio = host_.model == "Mac15,14" || host_.model == "Mac16,9";
-    return asked_ && studio && device.name == "rdma_en2";
   }
 
   // "; 9 queue pairs and 100 regions can be made; with mini2: 47 us, 5.1 GB/s".

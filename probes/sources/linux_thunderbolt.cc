@@ -52,7 +52,7 @@ std::string domain_of(const Device& device) {
   for (const char c : id) {
     if (!is_alnum(c) && c != '-') return {};
   }
-  return id.size() <= 64 ? id : std::string();
+  return id.size() <= 64 ? lower_case(id) : std::string();
 }
 
 // Steps of "0-301": two. A route that is none counts one.

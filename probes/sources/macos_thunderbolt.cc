@@ -33,7 +33,8 @@ std::string domain_of(const json& node) {
   const std::string domain = text_at(node, "domain_uuid_key");
   const bool plain =
       std::all_of(domain.begin(), domain.end(), [](char c) { return is_alnum(c) || c == '-'; });
-  return plain && domain != "0" && domain.size() <= 64 ? domain : std::string();
+  // Linux writes small letters.
+  return plain && domain != "0" && domain.size() <= 64 ? lower_case(domain) : std::string();
 }
 
 void find_peers(const json& node, int hubs, std::vector<ThunderboltPeer>& out) {
@@ -41,7 +42,9 @@ void find_peers(const json& node, int hubs, std::vector<ThunderboltPeer>& out) {
   if (!items.is_array() || hubs >= kDeepest) return;
   for (const json& item : items) {
     const std::string domain = domain_of(item);
-    if (!domain.empty() && out.size() < kMostPeers) out.push_back({domain, hubs});
+    const bool known = std::any_of(
+        out.begin(), out.end(), [&](const ThunderboltPeer& peer) { return peer.domain == domain; });
+    if (!domain.empty() && !known && out.size() < kMostPeers) out.push_back({domain, hubs});
     find_peers(item, hubs + 1, out);
   }
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -15,41 +16,48 @@
 namespace plumbline {
 namespace {
 
-constexpr int kPlannedPrefix = 30;
+constexpr int kPlannedPrefix = 30, kLeastPrefix = 8;
 constexpr int64_t kThunderbolt4 = 40'000'000'000;     // bit/s; RDMA needs more
 constexpr size_t kMostMeshHosts = 8, kMostWires = 4;  // of JACCL
 
 // ---- addresses ----
 
-// Every network that a host is in or has a route to.
+// Every network that a host is in or has a route to, but for routes to nearly everything (a VPN's).
 std::vector<Subnet> networks_in_use(const EvidenceSet& evidence) {
   std::vector<Subnet> out;
   for (const HostEvidence& host : evidence.hosts) {
     for (const InterfaceEvidence& interface : host.interfaces) {
       for (const AddressEvidence& address : interface.addresses) {
         const auto ip = parse_ip(address.ip);
-        if (ip && !ip->v6) out.push_back({*ip, std::clamp(address.prefix, 1, 32)});
+        if (ip && !ip->v6)
+          out.push_back({*ip, address.prefix < kLeastPrefix ? 32 : address.prefix});
       }
     }
     for (const RouteEvidence& route : host.routes) {
       const auto net = parse_ip_subnet(route.destination);
-      if (net && !net->ip.v6 && net->prefix > 0) out.push_back(*net);
+      const auto one = parse_ip(route.destination);
+      if (net && !net->ip.v6 && net->prefix >= kLeastPrefix) out.push_back(*net);
+      if (one && !one->v6) out.push_back({*one, 32});
     }
   }
   return out;
 }
 
-// 192.168.0.0/30, 192.168.0.4/30 ... without those that are taken.
+// 192.168.0.0/30, 192.168.0.4/30 ... without those that are taken; where nothing is left of the
+// first private network, of the next ones (RFC 1918).
 class AddressPlan {
  public:
   explicit AddressPlan(std::vector<Subnet> taken) : taken_(std::move(taken)) {}
 
   std::optional<Subnet> next() {
-    constexpr int kNetworks = 256 * 64;
-    while (number_ < kNetworks) {
-      const int at = number_++;
+    constexpr int kNetworks = 256 * 64;  // of a /16
+    constexpr std::array<std::array<uint8_t, 2>, 3> kBases = {{{192, 168}, {172, 20}, {10, 77}}};
+    while (number_ < kNetworks * static_cast<int>(kBases.size())) {
+      const auto& base = kBases[static_cast<size_t>(number_ / kNetworks)];
+      const int at = number_++ % kNetworks;
       Ip ip;
-      ip.bytes = {192, 168, static_cast<uint8_t>(at / 64), static_cast<uint8_t>(at % 64 * 4)};
+      ip.bytes = {base[0], base[1], static_cast<uint8_t>(at / 64),
+                  static_cast<uint8_t>(at % 64 * 4)};
       const Subnet net{ip, kPlannedPrefix};
       if (none_of(taken_, [&](const Subnet& other) { return overlap(other, net); })) return net;
     }
@@ -83,6 +91,45 @@ std::string address_at(const EvidenceSet& evidence, const CableEnd& end,
   return {};
 }
 
+// IPv4 addresses of the interface itself that somebody gave it.
+std::vector<Cidr> given_to(const EvidenceSet& evidence, const CableEnd& end) {
+  std::vector<Cidr> out;
+  const InterfaceEvidence* const interface =
+      find_interface(evidence.hosts[end.host], end.interface);
+  if (interface == nullptr) return out;
+  for (const AddressEvidence& address : interface->addresses) {
+    const auto ip = parse_ip(address.ip);
+    if (ip && !ip->v6 && !ip->link_local()) out.push_back({address.ip, address.prefix});
+  }
+  return out;
+}
+
+// Where this end has lost its address (in a restart) and the other one has kept its own of a /30:
+// the one that is free there. Empty = that is not so.
+std::string partner_of(const std::vector<Cidr>& own, const std::vector<Cidr>& other) {
+  if (!own.empty() || other.size() != 1 || other[0].prefix != kPlannedPrefix) return {};
+  const auto ip = parse_ip(other[0].ip);
+  if (!ip) return {};
+  const Subnet net = network_of(Subnet{*ip, kPlannedPrefix});
+  const int number = ip->bytes[3] - net.ip.bytes[3];
+  return number == 1 || number == 2
+             ? fmt::format("{}/{}", address_in(net, 3 - number), kPlannedPrefix)
+             : std::string();
+}
+
+// The bridge that the port belongs to; nullptr = none.
+const InterfaceEvidence* bridge_over(const EvidenceSet& evidence, const CableEnd& end) {
+  const HostEvidence& host = evidence.hosts[end.host];
+  const InterfaceEvidence* const port = find_interface(host, end.interface);
+  if (port == nullptr || port->master.empty() || port->master_kind == "bond") return nullptr;
+  return find_interface(host, port->master);
+}
+
+bool is_in_bond(const EvidenceSet& evidence, const CableEnd& end) {
+  const InterfaceEvidence* const port = find_interface(evidence.hosts[end.host], end.interface);
+  return port != nullptr && port->master_kind == "bond";
+}
+
 // ---- devices ----
 
 std::string device_of(const EvidenceSet& evidence, const CableEnd& end) {
@@ -96,6 +143,10 @@ std::string device_of(const EvidenceSet& evidence, const CableEnd& end) {
 // Why RDMA cannot go over it; empty = it can, as far as the hosts tell.
 std::string why_no_rdma(const EvidenceSet& evidence, const CableGraph& graph, const Cable& cable) {
   for (const CableEnd* end : {&cable.a, &cable.b}) {
+    if (is_socket_beside_ethernet(evidence.hosts[end->host], device_of(evidence, *end))) {
+      return fmt::format("{} of {} is the socket beside Ethernet of a Mac Studio: use another one",
+                         end_words(*end), graph.hosts[end->host]);
+    }
     if (device_of(evidence, *end).empty()) {
       return fmt::format("{} of {} has no RDMA device", end_words(*end), graph.hosts[end->host]);
     }
@@ -136,8 +187,16 @@ class Maker {
     if (Status given = give_addresses(); !given) return fail(given.error());
     write_hosts();
     out_.file.coordinator = coordinator();
-    const BackendRow* const row = find_backend(out_.file.backend);
-    const auto problems = check_host_file(out_.file, row);
+    const auto problems = check_host_file(out_.file, find_backend(out_.file.backend));
+    if (!problems.empty() && wanted.empty() && !out_.file.backend.empty()) {
+      // A host file all the same.
+      out_.why = fmt::format("no backend of MLX fits; {}: {}: {}", out_.file.backend,
+                             problems[0].where, problems[0].message);
+      out_.file.backend.clear();
+      out_.file.coordinator.clear();
+      for (ScenarioHost& host : out_.file.hosts) host.ring = false;
+      if (check_host_file(out_.file, nullptr).empty()) return std::move(out_);
+    }
     if (!problems.empty()) {
       return fail(ErrorCode::kConfig,
                   fmt::format("make a host file for {}: {}",
@@ -168,21 +227,25 @@ class Maker {
     return count() >= 2 && count() <= kMostMeshHosts;
   }
 
-  bool is_rdma_ring(const std::vector<size_t>& ring) const {
-    if (ring.empty()) return false;
-    const size_t wires = rails(ring[0], ring[1 % ring.size()]).size();
+  // Of a ring of RDMA cables: how many all neighbours have, as MLX takes them; 0 = too many hosts
+  // or none.
+  size_t wires_of(const std::vector<size_t>& ring) const {
+    size_t wires = ring.empty() ? 0 : kMostWires;
     for (size_t i = 0; i < ring.size(); ++i) {
-      if (rails(ring[i], ring[(i + 1) % ring.size()]).size() != wires) return false;
+      wires = std::min(wires, rails(ring[i], ring[(i + 1) % ring.size()]).size());
     }
-    return wires >= 1 && wires <= kMostWires;
+    return wires;
   }
 
   // As MLX does: RDMA in a mesh, RDMA in a ring, else a ring over TCP.
   std::string choose() {
-    ring_ = ring_of(graph_);
+    const std::vector<size_t> rdma_ring =
+        ring_of(graph_, [&](const Cable& cable) { return rdma_.count(&cable) != 0; });
+    ring_ = rdma_ring.empty() ? ring_of(graph_) : rdma_ring;
+    wires_ = wires_of(rdma_ring);
     if (count() < 2) return say("", "one host needs no backend");
     if (is_rdma_mesh()) return say("jaccl", "a cable with RDMA between every two hosts");
-    if (is_rdma_ring(ring_)) return say("jaccl-ring", "the cables with RDMA make a ring");
+    if (wires_ > 0) return say("jaccl-ring", "the cables with RDMA make a ring");
     if (!ring_.empty()) {
       return say("ring", rdma_.empty() ? "the cables make a ring, and RDMA is not to be had"
                                        : "the cables make a ring, but not all of them have RDMA");
@@ -210,26 +273,9 @@ class Maker {
     AddressPlan plan(networks_in_use(evidence_));
     std::map<size_t, HostSetup> setup;
     for (const Cable& cable : graph_.cables) {
-      const bool named = !cable.a.interface.empty() && !cable.b.interface.empty();
-      std::string a, b;
-      if (!cable.network.empty()) {
-        a = address_at(evidence_, cable.a, cable.network);
-        b = address_at(evidence_, cable.b, cable.network);
-      }
-      if ((a.empty() || b.empty()) && named) {
-        const auto net = plan.next();
-        if (!net) {
-          return fail(ErrorCode::kConfig,
-                      "plan addresses for the cables: no /30 of 192.168.0.0/16 "
-                      "is free on all hosts",
-                      "give the cables addresses by hand");
-        }
-        a = fmt::format("{}/{}", address_in(*net, 1), kPlannedPrefix);
-        b = fmt::format("{}/{}", address_in(*net, 2), kPlannedPrefix);
-        set_up(cable.a, a, setup);
-        set_up(cable.b, b, setup);
-      }
-      addresses_[&cable] = {a, b};
+      Expected<std::pair<std::string, std::string>> ends = addresses_of(cable, plan, setup);
+      if (!ends) return fail(ends.error());
+      addresses_[&cable] = std::move(*ends);
     }
     for (auto& [host, one] : setup) {
       one.host = graph_.hosts[host];
@@ -238,16 +284,86 @@ class Maker {
     return {};
   }
 
+  using Ends = std::pair<std::string, std::string>;
+
+  Expected<Ends> addresses_of(const Cable& cable, AddressPlan& plan,
+                              std::map<size_t, HostSetup>& setup) {
+    Ends ends;
+    if (!cable.network.empty()) {
+      ends = {address_at(evidence_, cable.a, cable.network),
+              address_at(evidence_, cable.b, cable.network)};
+      if (!ends.first.empty() && !ends.second.empty()) return ends;
+    }
+    if (cable.a.interface.empty() || cable.b.interface.empty()) return Ends();
+    if (rdma_.count(&cable) == 0) {
+      // TCP is as well off over the bridge that both are in.
+      const Ends bridged = over_bridges(cable);
+      if (!bridged.first.empty()) return bridged;
+    }
+    for (const CableEnd* end : {&cable.a, &cable.b}) {
+      if (!is_in_bond(evidence_, *end)) continue;
+      out_.notes.push_back(fmt::format("{} of {} is in a bond, and gets no address of its own",
+                                       end->interface, graph_.hosts[end->host]));
+      return Ends();
+    }
+    const std::vector<Cidr> a = given_to(evidence_, cable.a), b = given_to(evidence_, cable.b);
+    if (const std::string kept = partner_of(a, b); !kept.empty()) {
+      set_up(cable.a, kept, {}, setup);
+      return Ends{kept, fmt::format("{}/{}", b[0].ip, b[0].prefix)};
+    }
+    if (const std::string kept = partner_of(b, a); !kept.empty()) {
+      set_up(cable.b, kept, {}, setup);
+      return Ends{fmt::format("{}/{}", a[0].ip, a[0].prefix), kept};
+    }
+    const auto net = plan.next();
+    if (!net) {
+      return fail(ErrorCode::kConfig,
+                  "plan addresses for the cables: no private /30 is free on all hosts",
+                  "give the cables addresses by hand");
+    }
+    ends = {fmt::format("{}/{}", address_in(*net, 1), kPlannedPrefix),
+            fmt::format("{}/{}", address_in(*net, 2), kPlannedPrefix)};
+    set_up(cable.a, ends.first, a, setup);
+    set_up(cable.b, ends.second, b, setup);
+    return ends;
+  }
+
+  // The addresses of the bridges at both ends in a network that they share.
+  Ends over_bridges(const Cable& cable) const {
+    const InterfaceEvidence* const a = bridge_over(evidence_, cable.a);
+    const InterfaceEvidence* const b = bridge_over(evidence_, cable.b);
+    if (a == nullptr || b == nullptr) return {};
+    for (const SharedNetwork& shared : graph_.networks) {
+      const std::string here = address_at(evidence_, {cable.a.host, a->name, {}}, shared.network);
+      const std::string there = address_at(evidence_, {cable.b.host, b->name, {}}, shared.network);
+      if (!here.empty() && !there.empty()) return {here, there};
+    }
+    return {};
+  }
+
   // Out of a bridge first: its ports have no addresses of their own that a GID could be made of.
-  void set_up(const CableEnd& end, const std::string& address, std::map<size_t, HostSetup>& setup) {
+  // What the interface has of no use any more (`old`) goes, because GIDs are made of it too.
+  void set_up(const CableEnd& end, const std::string& address, const std::vector<Cidr>& old,
+              std::map<size_t, HostSetup>& setup) {
     const HostEvidence& host = evidence_.hosts[end.host];
     const InterfaceEvidence* const interface = find_interface(host, end.interface);
+    const InterfaceEvidence* const bridge = bridge_over(evidence_, end);
     HostSetup& out = setup[end.host];
     const Cidr own = parse_cidr(address);
     Remedy undo(remedy_delete_address(host.system, own.ip, own.prefix, end.interface));
-    if (interface != nullptr && !interface->master.empty()) {
-      out.steps.run(remedy_leave_bridge(host.system, end.interface, interface->master));
-      undo.run(remedy_add_to_bridge(host.system, end.interface, interface->master));
+    if (bridge != nullptr) {
+      out.steps.run(remedy_leave_bridge(host.system, end.interface, bridge->name));
+      undo.run(remedy_add_to_bridge(host.system, end.interface, bridge->name));
+      for (const AddressEvidence& lost : bridge->addresses) {
+        if (is_link_local_ip(lost.ip)) continue;
+        out_.notes.push_back(
+            fmt::format("{} of {} leaves {}: what uses {} over it, an ssh connection too, ends",
+                        end.interface, host.name, bridge->name, lost.ip));
+      }
+    }
+    for (const Cidr& gone : old) {
+      out.steps.run(remedy_delete_address(host.system, gone.ip, gone.prefix, end.interface));
+      undo.run(remedy_add_address(host.system, gone.ip, gone.prefix, end.interface));
     }
     if (interface != nullptr && !interface->up) {
       out.steps.run(remedy_link_up(host.system, end.interface));
@@ -264,7 +380,7 @@ class Maker {
         if (cable.a.host != at && cable.b.host != at) continue;
         const auto& [a, b] = addresses_[&cable];
         const std::string& own = cable.a.host == at ? a : b;
-        if (!own.empty()) host.data.push_back(own);
+        if (!own.empty() && !is_in(host.data, own)) host.data.push_back(own);
       }
       if (graph_.cables.empty()) host.data = network_addresses(at);
       if (!rdma_.empty()) {
@@ -282,6 +398,8 @@ class Maker {
     std::vector<std::string> out;
     if (at == other) return out;
     for (const Cable* cable : rails(at, other)) {
+      // Neighbours in JACCL's ring have all the same number.
+      if (out_.file.backend == "jaccl-ring" && out.size() == wires_) break;
       out.push_back(device_of(evidence_, end_at(*cable, at)));
     }
     return out;
@@ -292,7 +410,17 @@ class Maker {
     for (const SharedNetwork& shared : graph_.networks) {
       std::set<size_t> joined;
       for (const CableEnd& end : shared.ends) joined.insert(end.host);
-      if (joined.size() != count()) continue;
+      // A bridge over the cables goes when they get addresses of their own.
+      const bool of_cables = any_of(shared.ends, [&](const CableEnd& end) {
+        return any_of(graph_.cables, [&](const Cable& cable) {
+          const InterfaceEvidence* const bridge =
+              cable.a.host != end.host && cable.b.host != end.host
+                  ? nullptr
+                  : bridge_over(evidence_, end_at(cable, end.host));
+          return bridge != nullptr && bridge->name == end.interface;
+        });
+      });
+      if (joined.size() != count() || of_cables) continue;
       for (const CableEnd& end : shared.ends) {
         if (end.host == at) return {address_at(evidence_, end, shared.network)};
       }
@@ -302,11 +430,18 @@ class Maker {
 
   // Where rank 0 waits for the others: an address that all can reach, which those of single cables
   // are not.
-  std::string coordinator() const {
+  std::string coordinator() {
     const std::string& backend = out_.file.backend;
     if (backend != "jaccl" && backend != "jaccl-ring") return {};
     const std::vector<std::string> shared = network_addresses(out_.order[0]);
-    return shared.empty() || shared[0].empty() ? std::string() : parse_cidr(shared[0]).ip;
+    if (!shared.empty() && !shared[0].empty()) return parse_cidr(shared[0]).ip;
+    if (count() > 2) {
+      out_.notes.emplace_back(
+          "no network joins all hosts: rank 0 would wait for the others at an address of one "
+          "cable, "
+          "which only its neighbour reaches; write another one into `coordinator`");
+    }
+    return {};
   }
 
   const EvidenceSet& evidence_;
@@ -315,6 +450,7 @@ class Maker {
   std::set<const Cable*> rdma_;  // over which RDMA can go
   std::map<const Cable*, std::pair<std::string, std::string>> addresses_;
   std::vector<size_t> ring_;
+  size_t wires_ = 0;  // of JACCL's ring
   DiscoveredFile out_;
 };
 
@@ -324,8 +460,25 @@ const ScenarioHost* host_called(const HostFile& file, const std::string& name) {
   return find_where(file.hosts, [&](const ScenarioHost& host) { return host.name == name; });
 }
 
+// MLX's forms have no names: there a host is called after what stands behind ssh.
+HostFile called_alike(HostFile old, const HostFile& fresh) {
+  for (ScenarioHost& host : old.hosts) {
+    const std::string machine = machine_of(host);
+    for (const ScenarioHost& now : fresh.hosts) {
+      if (!machine.empty() && machine_of(now) == machine) host.name = now.name;
+    }
+  }
+  return old;
+}
+
 std::string words_or_none(const std::vector<std::string>& words) {
   return words.empty() ? "none" : join_words(words);
+}
+
+std::set<std::string> ips_of(const std::vector<std::string>& addresses) {
+  std::set<std::string> out;
+  for (const std::string& address : addresses) out.insert(parse_cidr(address).ip);
+  return out;
 }
 
 // "mini2" -> the devices that face it.
@@ -346,7 +499,8 @@ Expected<DiscoveredFile> discovered_file(const EvidenceSet& evidence, const Cabl
   return Maker(evidence, graph, hosts).make(backend);
 }
 
-std::vector<std::string> changes_since(const HostFile& old, const HostFile& fresh) {
+std::vector<std::string> changes_since(const HostFile& before_it, const HostFile& fresh) {
+  const HostFile old = called_alike(before_it, fresh);
   std::vector<std::string> out;
   for (const ScenarioHost& host : old.hosts) {
     if (host_called(fresh, host.name) == nullptr) out.push_back(host.name + ": is gone");
@@ -368,7 +522,8 @@ std::vector<std::string> changes_since(const HostFile& old, const HostFile& fres
       out.push_back(fmt::format("{}: towards {} {} instead of {}", host.name, peer,
                                 words_or_none(is), words_or_none(was)));
     }
-    if (before->data != host.data) {
+    // Without prefix lengths, which other forms than our own do not have; and JACCL's no addresses.
+    if (!before->data.empty() && ips_of(before->data) != ips_of(host.data)) {
       out.push_back(fmt::format("{}: addresses {} instead of {}", host.name,
                                 words_or_none(host.data), words_or_none(before->data)));
     }
@@ -378,9 +533,10 @@ std::vector<std::string> changes_since(const HostFile& old, const HostFile& fres
     for (const ScenarioHost& host : file.hosts) list.push_back(host.name);
     return list;
   };
-  if (out.empty() && names(old) != names(fresh)) {
-    out.push_back(fmt::format("the order of the ranks is {} instead of {}",
-                              join_words(names(fresh)), join_words(names(old))));
+  const std::vector<std::string> then = names(old), now = names(fresh);
+  if (then != now && std::set(then.begin(), then.end()) == std::set(now.begin(), now.end())) {
+    out.push_back(fmt::format("the order of the ranks is {} instead of {}", join_words(now),
+                              join_words(then)));
   }
   if (old.backend != fresh.backend) {
     out.push_back(fmt::format("backend {} instead of {}",

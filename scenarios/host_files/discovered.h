@@ -36,6 +36,6 @@ Expected<DiscoveredFile> discovered_file(const EvidenceSet& evidence, const Cabl
                                          const std::string& backend);
 
 // What is different in the new file: cables, devices, addresses, hosts; each line names the host.
-std::vector<std::string> changes_since(const HostFile& old, const HostFile& fresh);
+std::vector<std::string> changes_since(const HostFile& before_it, const HostFile& fresh);
 
 }  // namespace plumbline

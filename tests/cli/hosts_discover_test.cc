@@ -95,6 +95,27 @@ TEST_F(Discover, CablesThatContradictAreNoFile) {
   EXPECT_EQ(from(cluster, {"--out", path("hosts.json"), "--force"}).status, 0);
 }
 
+// What hangs on one Mac must not become a file without its cables, over a good one.
+TEST_F(Discover, AMacThatDoesNotTellIsNoFile) {
+  test::PaperCluster cluster = test::paper_mesh(3);
+  cluster.macs[2].silent = {"system-profiler-thunderbolt"};
+  const Finished done = from(cluster, {"--out", path("hosts.json")});
+  EXPECT_EQ(done.status, 2);
+  EXPECT_THAT(done.err, HasSubstr("mac3 did not tell of cables"));
+  EXPECT_THAT(done.out, HasSubstr("none of these hosts, or one that did not tell: mac3"));
+  EXPECT_FALSE(std::filesystem::exists(path("hosts.json")));
+  EXPECT_EQ(from(cluster).status, 2);
+  EXPECT_THAT(from(cluster).out, Not(HasSubstr("host file:")));
+  EXPECT_EQ(from(cluster, {"--out", path("hosts.json"), "--force"}).status, 0);
+}
+
+TEST_F(Discover, AFileOfMlxsOwnFormIsComparedByWhatItHolds) {
+  test::PaperCluster cluster = test::paper_mesh(3);
+  test::give_addresses(cluster);
+  ASSERT_EQ(from(cluster, {"--to", "mlx", "--out", path("mlx.json")}).status, 0);
+  EXPECT_THAT(from(cluster, {"--since", path("mlx.json")}).out, HasSubstr("nothing has changed"));
+}
+
 TEST_F(Discover, JsonAndPicturesTellTheSame) {
   const Finished done =
       from(test::paper_two_cables(), {"--json", "--dot", path("a.dot"), "--svg", path("a.svg")});
@@ -129,7 +150,7 @@ TEST_F(Discover, WrongWordsAreToldApart) {
       {{"-oProxyCommand=x"}, ""},
       {{"a b"}, "name hosts as behind ssh"},
       {{"mac1", "mac1"}, "named twice"},
-      {{"mac1", "--from", "x"}, "not both"},
+      {{"mac1", "--from", "x"}, "open x"},
       {{"mac1", "--to", "mlxx"}, "did you mean mlx?"},
       {{"--from", path("none.txt")}, "none.txt"},
       {{"--since", path("none.json")}, "none.json"},

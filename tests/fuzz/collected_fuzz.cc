@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "probes/cables.h"
 #include "probes/sources/collected.h"
@@ -22,6 +23,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!plumbline::parse_evidence(plumbline::evidence_text(set))) std::abort();
   set.hosts.push_back(host);
   set.hosts.back().name = "other";
+  if (set.hosts.back().thunderbolt) {  // the other ends
+    for (plumbline::ThunderboltPort& port : *set.hosts.back().thunderbolt) {
+      if (!port.peers.empty()) std::swap(port.domain, port.peers[0].domain);
+    }
+  }
   for (const plumbline::Cable& cable : plumbline::find_cables(set).cables) {
     if (cable.a.host >= 2 || cable.b.host >= 2 || cable.a.host == cable.b.host) std::abort();
   }

@@ -221,6 +221,27 @@ TEST(Cables, HopsOfALinuxRouteAreHubs) {
   EXPECT_EQ(graph.cables[0].hubs, 1);
 }
 
+// The kernel writes UUIDs in small letters, a Mac in capitals.
+TEST(Cables, LettersOfUuidsMayBeSmall) {
+  PaperCluster cluster(1);
+  cluster.macs[0].socket(1).peer = "C0FFEE00-1111-4000-8000-000000000001";
+  cluster.macs[0].socket(1).domain = "ABCDEF00-1111-4000-8000-000000000001";
+  EvidenceSet set = cluster.evidence();
+  set.hosts.push_back(linux_host("box", "c0ffee00-1111-4000-8000-000000000001",
+                                 {{"0-1", "abcdef00-1111-4000-8000-000000000001"}}));
+  EXPECT_THAT(find_cables(set).cables, SizeIs(1));
+}
+
+TEST(Cables, TwoEndsThatSeeOneAreNoTwoCables) {
+  EvidenceSet set;
+  set.hosts.push_back(linux_host("a", "A-1", {{"0-1", "B-1"}, {"0-3", "B-1"}}));
+  set.hosts.push_back(linux_host("b", "B-1", {{"0-1", "A-1"}}));
+  const CableGraph graph = find_cables(set);
+  EXPECT_THAT(graph.cables, IsEmpty());
+  ASSERT_FALSE(graph.doubts.empty());
+  EXPECT_EQ(graph.doubts[0].kind, Kind::kAmbiguous);
+}
+
 TEST(Cables, TwoOfOneControllerCannotBeToldApart) {
   EvidenceSet set;
   set.hosts.push_back(linux_host("a", "A-1", {{"0-1", "B-1"}, {"0-3", "B-1"}}));
@@ -288,6 +309,21 @@ TEST(Cables, WhereARouterIsThereIsANetwork) {
   const CableGraph graph = find_cables(set);
   EXPECT_EQ(graph.shape, "network");
   EXPECT_THAT(graph.cables, IsEmpty());
+}
+
+TEST(Cables, VlansAndOverlaysAreNoCables) {
+  EvidenceSet set = bare_hosts(2);
+  for (size_t i = 0; i < 2; ++i) {
+    HostEvidence& host = set.hosts[i];
+    const std::string last = std::to_string(i + 1);
+    add_card(host, "eth0", "10.0.0." + last, 24);
+    add_card(host, "eth0.10", "10.0.1." + last, 24);
+    host.interfaces.back().parent = "eth0";
+    add_card(host, "zt0", "10.0.2." + last, 24);
+    host.interfaces.back().kind = "virtual";
+    host.interfaces[0].addresses.push_back({"10.0.3." + last, 24, "global", {}});
+  }
+  EXPECT_THAT(cables_of(find_cables(set)), ElementsAre("h1 eth0 - h2 eth0"));
 }
 
 TEST(Cables, SelfAssignedAddressesJoinNobody) {

@@ -207,6 +207,94 @@ TEST(Discovered, HostileNamesOfInterfacesBecomeNoCommands) {
   }
 }
 
+// After a restart of one Mac its addresses are gone, and those of the others stay.
+TEST(Discovered, AMacThatRestartedGetsItsOldAddressesBack) {
+  PaperCluster cluster = test::paper_mesh(3);
+  test::give_addresses(cluster);
+  const HostFile before = made_of(cluster).file;
+  for (test::PaperSocket& socket : cluster.macs[1].sockets) socket.ip.clear();
+  const DiscoveredFile made = made_of(cluster);
+  EXPECT_THAT(changes_since(before, made.file), IsEmpty());
+  ASSERT_THAT(made.setup, SizeIs(1));
+  EXPECT_EQ(made.setup[0].steps.text(),
+            "ifconfig en3 inet 10.7.0.2/30 alias\nifconfig en4 inet 10.7.0.9/30 alias");
+}
+
+TEST(Discovered, StaleAddressesGoBeforeNewOnesCome) {
+  PaperCluster cluster = test::paper_pair();
+  cluster.macs[0].socket(1).ip = "10.1.0.1/30";
+  cluster.macs[1].socket(2).ip = "10.2.0.1/30";
+  const DiscoveredFile made = made_of(cluster);
+  EXPECT_EQ(made.setup.at(0).steps.text(),
+            "ifconfig en2 inet 10.1.0.1 -alias\nifconfig en2 inet 192.168.0.1/30 alias");
+  EXPECT_THAT(made.setup.at(0).undo.text(), HasSubstr("ifconfig en2 inet 10.1.0.1/30 alias"));
+}
+
+PaperCluster bridged_mesh(bool rdma) {
+  PaperCluster cluster = test::paper_mesh(3);
+  for (size_t i = 0; i < 3; ++i) {
+    test::PaperMac& mac = cluster.macs[i];
+    mac.bridge = "10.0.0." + std::to_string(i + 1) + "/24";
+    mac.rdma = rdma;
+    for (test::PaperSocket& socket : mac.sockets) socket.in_bridge = true;
+  }
+  return cluster;
+}
+
+// The coordinator's address must survive what is printed, and who uses the bridge is told.
+TEST(Discovered, WhereRdmaTakesPortsOutOfABridgeItsAddressIsNotReliedOn) {
+  const DiscoveredFile made = made_of(bridged_mesh(true));
+  EXPECT_EQ(made.file.backend, "jaccl");
+  EXPECT_EQ(made.file.coordinator, "192.168.4.11");
+  EXPECT_THAT(made.notes, Contains(HasSubstr("what uses 10.0.0.1 over it")));
+  PaperCluster alone = bridged_mesh(true);
+  for (test::PaperMac& mac : alone.macs) mac.lan.clear();
+  EXPECT_THAT(made_of(alone).notes, Contains(HasSubstr("write another one into `coordinator`")));
+}
+
+TEST(Discovered, ABridgeThatServesTcpStays) {
+  const DiscoveredFile made = made_of(bridged_mesh(false));
+  EXPECT_THAT(made.setup, IsEmpty());
+  EXPECT_THAT(made.file.hosts.at(1).data, ElementsAre("10.0.0.2/24"));
+}
+
+TEST(Discovered, AWideRouteOfAVpnLeavesRoomForAPlan) {
+  PaperCluster cluster = test::paper_pair();
+  cluster.macs[0].said["netstat-routes"] =
+      "Routing tables\n\nInternet:\nDestination Gateway Flags Netif Expire\n"
+      "0/1 10.8.0.1 UGSc utun4\n128.0/1 10.8.0.1 UGSc utun4\n"
+      "192.168.0.2 10.8.0.1 UGHS utun4\n";
+  EXPECT_THAT(made_of(cluster).file.hosts[0].data, ElementsAre("192.168.0.5/30"));
+  cluster.macs[1].lan = "192.168.4.12/16";
+  EXPECT_THAT(made_of(cluster).file.hosts[0].data, ElementsAre("172.20.0.1/30"));
+}
+
+TEST(Discovered, ARingOfRdmaIsFoundAmongCablesWithout) {
+  PaperCluster cluster = test::paper_mesh(4);
+  cluster.macs[0].socket(1).gigabits = cluster.macs[1].socket(1).gigabits = 40;
+  const DiscoveredFile made = made_of(cluster);
+  EXPECT_EQ(made.file.backend, "jaccl-ring");
+  EXPECT_THAT(names_of(made.file), ElementsAre("mac1", "mac3", "mac2", "mac4"));
+}
+
+TEST(Discovered, WhatFitsNoBackendIsAHostFileAllTheSame) {
+  PaperCluster cluster(3, 4);
+  cluster.cable(0, 1, 1, 1).cable(0, 2, 1, 2).cable(1, 3, 2, 1).cable(2, 2, 0, 3);
+  for (test::PaperMac& mac : cluster.macs) mac.rdma = false;
+  const DiscoveredFile made = made_of(cluster);
+  EXPECT_EQ(made.file.backend, "");
+  EXPECT_THAT(made.why, HasSubstr("addresses towards the host before it"));
+  EXPECT_THAT(made.file.hosts, SizeIs(3));
+}
+
+TEST(Discovered, TheSocketBesideEthernetOfAMacStudioIsNoRail) {
+  PaperCluster cluster = test::paper_pair();
+  cluster.macs[0].model = "Mac15,14";
+  const DiscoveredFile made = made_of(cluster);
+  EXPECT_EQ(made.file.backend, "ring");
+  EXPECT_THAT(made.notes, Contains(HasSubstr("beside Ethernet of a Mac Studio")));
+}
+
 // ---- changes ----
 
 TEST(Discovered, WhatHasChangedIsNamed) {

@@ -134,11 +134,13 @@ TEST(CableRules, LinksThatRdmaCannotUse) {
   EXPECT_THAT(slow.remedy.text(), HasSubstr("Thunderbolt 5 cable"));
 }
 
-TEST(CableRules, ACableThatOneEndSeesOnlyIsTold) {
+// It may be there, so it is no failure.
+TEST(CableRules, ACableThatOneEndSeesOnlyIsAWarning) {
   PaperCluster cluster = test::paper_mesh(3);
   cluster.macs[1].socket(1).peer.clear();
   const Finding finding = finding_of(cluster, test::paper_mesh(3));
   EXPECT_EQ(finding.cause, "topology.not_mesh");
+  EXPECT_EQ(finding.outcome, Severity::kWarn);
   EXPECT_EQ(finding.evidence.size(), 2u);
 }
 
@@ -165,6 +167,43 @@ TEST(CableRules, CirclesThroughBridges) {
   }
   EXPECT_EQ(test::causes_of(propose_cables(star.evidence(), {})), "") << "no circle in a star";
   EXPECT_EQ(test::causes_of(propose_cables(two.evidence(), {})), "topology.bridge_loop@mac1");
+}
+
+// Bridges that are switched off (MLX leaves them so) forward nothing.
+TEST(CableRules, ABridgeThatIsDownClosesNoCircle) {
+  PaperCluster ring = test::paper_ring(4);
+  for (test::PaperMac& mac : ring.macs) {
+    for (test::PaperSocket& socket : mac.sockets) socket.in_bridge = true;
+  }
+  EvidenceSet set = ring.evidence();
+  EXPECT_EQ(test::causes_of(propose_cables(set, {})), "topology.bridge_loop@mac1");
+  for (InterfaceEvidence& interface : set.hosts[2].interfaces) {
+    if (interface.name == "bridge0") interface.up = false;
+  }
+  EXPECT_EQ(test::causes_of(propose_cables(set, {})), "");
+}
+
+// PCs have Thunderbolt sockets too, and their RDMA goes over other cards.
+TEST(CableRules, CardsThatAreNoSocketsAreNotJudgedByThem) {
+  EvidenceSet set = test::healthy_star(2);
+  for (size_t i = 0; i < 2; ++i) {
+    HostEvidence& host = set.hosts[i];
+    host.thunderbolt = {{{"", "", "pc-" + std::to_string(i), {}, std::nullopt}}};
+    host.rdma.emplace().devices.emplace_back();
+    host.rdma->devices[0].name = "mlx5_0";
+    host.rdma->devices[0].netdev = "eth1";
+    set.job.hosts[i].rdma_towards[set.hosts[1 - i].name] = {"mlx5_0"};
+  }
+  set.job.rdma = true;
+  EXPECT_EQ(test::causes_of(propose_cables(set, {})), "");
+}
+
+TEST(CableRules, EvidenceWithoutTheOtherHostDoesNoHarm) {
+  const PaperCluster cluster = test::paper_pair();
+  EvidenceSet set = cluster.evidence();
+  name_devices(set, cluster);
+  set.job.hosts.pop_back();
+  EXPECT_EQ(test::causes_of(propose_cables(set, {})), "");
 }
 
 TEST(CableRules, TheMappedGidIsWhereTheProviderTakesIt) {
