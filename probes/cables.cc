@@ -208,7 +208,9 @@ bool is_end(const CableEnd& end, const AddressAt& at) {
 void join_addresses(const EvidenceSet& evidence, CableGraph& graph) {
   const bool thunderbolt = !graph.cables.empty();
   std::set<std::pair<size_t, std::string>> joined;
-  for (const auto& [net, ends] : networks_of(evidence)) {
+  for (const auto& entry : networks_of(evidence)) {
+    const Subnet& net = entry.first;
+    const std::vector<AddressAt>& ends = entry.second;
     std::set<size_t> hosts;
     for (const AddressAt& at : ends) hosts.insert(at.host);
     if (hosts.size() < 2 || has_twin_addresses(ends)) continue;

@@ -86,8 +86,9 @@ class MatrixAndCables {
     Proposal proposal("topology.rail_mismatch", Severity::kFail, job.name);
     std::set<std::string> meant, found;
     std::vector<std::string> interfaces;
-    for (const auto& [peer, devices] : job.rdma_towards) {
-      for (const std::string& device : devices) {
+    for (const auto& row : job.rdma_towards) {
+      const std::string& peer = row.first;
+      for (const std::string& device : row.second) {
         const Lead lead = lead_of(host, device);
         if (lead.cables.empty()) continue;
         const auto far_end = [&](const Cable& cable) {

@@ -8,7 +8,6 @@
 namespace plumbline {
 namespace {
 
-using test::candidate_of;
 using test::PaperCluster;
 using testing::HasSubstr;
 
