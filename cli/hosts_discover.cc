@@ -18,6 +18,7 @@
 #include "reports/charts/network_drawing.h"
 #include "reports/text.h"
 #include "runs/doctor_run.h"
+#include "scenarios/host_files/changes.h"
 #include "scenarios/host_files/discovered.h"
 #include "scenarios/host_files/formats.h"
 #include "scenarios/host_words.h"

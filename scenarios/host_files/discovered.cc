@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
@@ -12,123 +11,13 @@
 #include "probes/evidence_query.h"
 #include "probes/remedy.h"
 #include "scenarios/host_files/backends.h"
+#include "scenarios/host_files/cable_addresses.h"
 
 namespace plumbline {
 namespace {
 
-constexpr int kPlannedPrefix = 30, kLeastPrefix = 8;
 constexpr int64_t kThunderbolt4 = 40'000'000'000;     // bit/s; RDMA needs more
 constexpr size_t kMostMeshHosts = 8, kMostWires = 4;  // of JACCL
-
-// ---- addresses ----
-
-// Every network that a host is in or has a route to, but for routes to nearly everything (a VPN's).
-std::vector<Subnet> networks_in_use(const EvidenceSet& evidence) {
-  std::vector<Subnet> out;
-  for (const HostEvidence& host : evidence.hosts) {
-    for (const InterfaceEvidence& interface : host.interfaces) {
-      for (const AddressEvidence& address : interface.addresses) {
-        const auto ip = parse_ip(address.ip);
-        if (ip && !ip->v6)
-          out.push_back({*ip, address.prefix < kLeastPrefix ? 32 : address.prefix});
-      }
-    }
-    for (const RouteEvidence& route : host.routes) {
-      const auto net = parse_ip_subnet(route.destination);
-      const auto one = parse_ip(route.destination);
-      if (net && !net->ip.v6 && net->prefix >= kLeastPrefix) out.push_back(*net);
-      if (one && !one->v6) out.push_back({*one, 32});
-    }
-  }
-  return out;
-}
-
-// 192.168.0.0/30, 192.168.0.4/30 ... without those that are taken; where nothing is left of the
-// first private network, of the next ones (RFC 1918).
-class AddressPlan {
- public:
-  explicit AddressPlan(std::vector<Subnet> taken) : taken_(std::move(taken)) {}
-
-  std::optional<Subnet> next() {
-    constexpr int kNetworks = 256 * 64;  // of a /16
-    constexpr std::array<std::array<uint8_t, 2>, 3> kBases = {{{192, 168}, {172, 20}, {10, 77}}};
-    while (number_ < kNetworks * static_cast<int>(kBases.size())) {
-      const auto& base = kBases[static_cast<size_t>(number_ / kNetworks)];
-      const int at = number_++ % kNetworks;
-      Ip ip;
-      ip.bytes = {base[0], base[1], static_cast<uint8_t>(at / 64),
-                  static_cast<uint8_t>(at % 64 * 4)};
-      const Subnet net{ip, kPlannedPrefix};
-      if (none_of(taken_, [&](const Subnet& other) { return overlap(other, net); })) return net;
-    }
-    return std::nullopt;
-  }
-
- private:
-  std::vector<Subnet> taken_;
-  int number_ = 0;
-};
-
-std::string address_in(const Subnet& net, int number) {
-  Ip ip = net.ip;
-  ip.bytes[3] = static_cast<uint8_t>(ip.bytes[3] + number);
-  return to_text(ip);
-}
-
-// The end's own address in the cable's network, "10.0.0.1/30"; empty = none.
-std::string address_at(const EvidenceSet& evidence, const CableEnd& end,
-                       const std::string& network) {
-  const InterfaceEvidence* const interface =
-      find_interface(evidence.hosts[end.host], end.interface);
-  const auto net = parse_ip_subnet(network);
-  if (interface == nullptr || !net) return {};
-  for (const AddressEvidence& address : interface->addresses) {
-    const auto ip = parse_ip(address.ip);
-    if (ip && address.prefix == net->prefix && contains(*net, *ip)) {
-      return fmt::format("{}/{}", address.ip, address.prefix);
-    }
-  }
-  return {};
-}
-
-// IPv4 addresses of the interface itself that somebody gave it.
-std::vector<Cidr> given_to(const EvidenceSet& evidence, const CableEnd& end) {
-  std::vector<Cidr> out;
-  const InterfaceEvidence* const interface =
-      find_interface(evidence.hosts[end.host], end.interface);
-  if (interface == nullptr) return out;
-  for (const AddressEvidence& address : interface->addresses) {
-    const auto ip = parse_ip(address.ip);
-    if (ip && !ip->v6 && !ip->link_local()) out.push_back({address.ip, address.prefix});
-  }
-  return out;
-}
-
-// Where this end has lost its address (in a restart) and the other one has kept its own of a /30:
-// the one that is free there. Empty = that is not so.
-std::string partner_of(const std::vector<Cidr>& own, const std::vector<Cidr>& other) {
-  if (!own.empty() || other.size() != 1 || other[0].prefix != kPlannedPrefix) return {};
-  const auto ip = parse_ip(other[0].ip);
-  if (!ip) return {};
-  const Subnet net = network_of(Subnet{*ip, kPlannedPrefix});
-  const int number = ip->bytes[3] - net.ip.bytes[3];
-  return number == 1 || number == 2
-             ? fmt::format("{}/{}", address_in(net, 3 - number), kPlannedPrefix)
-             : std::string();
-}
-
-// The bridge that the port belongs to; nullptr = none.
-const InterfaceEvidence* bridge_over(const EvidenceSet& evidence, const CableEnd& end) {
-  const HostEvidence& host = evidence.hosts[end.host];
-  const InterfaceEvidence* const port = find_interface(host, end.interface);
-  if (port == nullptr || port->master.empty() || port->master_kind == "bond") return nullptr;
-  return find_interface(host, port->master);
-}
-
-bool is_in_bond(const EvidenceSet& evidence, const CableEnd& end) {
-  const InterfaceEvidence* const port = find_interface(evidence.hosts[end.host], end.interface);
-  return port != nullptr && port->master_kind == "bond";
-}
 
 // ---- devices ----
 
@@ -290,8 +179,8 @@ class Maker {
                               std::map<size_t, HostSetup>& setup) {
     Ends ends;
     if (!cable.network.empty()) {
-      ends = {address_at(evidence_, cable.a, cable.network),
-              address_at(evidence_, cable.b, cable.network)};
+      ends = {own_address_in(evidence_, cable.a, cable.network),
+              own_address_in(evidence_, cable.b, cable.network)};
       if (!ends.first.empty() && !ends.second.empty()) return ends;
     }
     if (cable.a.interface.empty() || cable.b.interface.empty()) return Ends();
@@ -321,8 +210,8 @@ class Maker {
                   "plan addresses for the cables: no private /30 is free on all hosts",
                   "give the cables addresses by hand");
     }
-    ends = {fmt::format("{}/{}", address_in(*net, 1), kPlannedPrefix),
-            fmt::format("{}/{}", address_in(*net, 2), kPlannedPrefix)};
+    ends = {fmt::format("{}/{}", numbered_address(*net, 1), kPlannedPrefix),
+            fmt::format("{}/{}", numbered_address(*net, 2), kPlannedPrefix)};
     set_up(cable.a, ends.first, a, setup);
     set_up(cable.b, ends.second, b, setup);
     return ends;
@@ -334,8 +223,10 @@ class Maker {
     const InterfaceEvidence* const b = bridge_over(evidence_, cable.b);
     if (a == nullptr || b == nullptr) return {};
     for (const SharedNetwork& shared : graph_.networks) {
-      const std::string here = address_at(evidence_, {cable.a.host, a->name, {}}, shared.network);
-      const std::string there = address_at(evidence_, {cable.b.host, b->name, {}}, shared.network);
+      const std::string here =
+          own_address_in(evidence_, {cable.a.host, a->name, {}}, shared.network);
+      const std::string there =
+          own_address_in(evidence_, {cable.b.host, b->name, {}}, shared.network);
       if (!here.empty() && !there.empty()) return {here, there};
     }
     return {};
@@ -422,7 +313,7 @@ class Maker {
       });
       if (joined.size() != count() || of_cables) continue;
       for (const CableEnd& end : shared.ends) {
-        if (end.host == at) return {address_at(evidence_, end, shared.network)};
+        if (end.host == at) return {own_address_in(evidence_, end, shared.network)};
       }
     }
     return {};
@@ -454,96 +345,12 @@ class Maker {
   DiscoveredFile out_;
 };
 
-// ---- changes ----
-
-const ScenarioHost* host_called(const HostFile& file, const std::string& name) {
-  return find_where(file.hosts, [&](const ScenarioHost& host) { return host.name == name; });
-}
-
-// MLX's forms have no names: there a host is called after what stands behind ssh.
-HostFile called_alike(HostFile old, const HostFile& fresh) {
-  for (ScenarioHost& host : old.hosts) {
-    const std::string machine = machine_of(host);
-    for (const ScenarioHost& now : fresh.hosts) {
-      if (!machine.empty() && machine_of(now) == machine) host.name = now.name;
-    }
-  }
-  return old;
-}
-
-std::string words_or_none(const std::vector<std::string>& words) {
-  return words.empty() ? "none" : join_words(words);
-}
-
-std::set<std::string> ips_of(const std::vector<std::string>& addresses) {
-  std::set<std::string> out;
-  for (const std::string& address : addresses) out.insert(parse_cidr(address).ip);
-  return out;
-}
-
-// "mini2" -> the devices that face it.
-std::map<std::string, std::vector<std::string>> faces_of(const HostFile& file,
-                                                         const ScenarioHost& host) {
-  std::map<std::string, std::vector<std::string>> out;
-  for (size_t j = 0; j < host.rdma.size() && j < file.hosts.size(); ++j) {
-    if (!host.rdma[j].empty()) out[file.hosts[j].name] = host.rdma[j];
-  }
-  return out;
-}
-
 }  // namespace
 
 Expected<DiscoveredFile> discovered_file(const EvidenceSet& evidence, const CableGraph& graph,
                                          const std::vector<ScenarioHost>& hosts,
                                          const std::string& backend) {
   return Maker(evidence, graph, hosts).make(backend);
-}
-
-std::vector<std::string> changes_since(const HostFile& before_it, const HostFile& fresh) {
-  const HostFile old = called_alike(before_it, fresh);
-  std::vector<std::string> out;
-  for (const ScenarioHost& host : old.hosts) {
-    if (host_called(fresh, host.name) == nullptr) out.push_back(host.name + ": is gone");
-  }
-  for (const ScenarioHost& host : fresh.hosts) {
-    const ScenarioHost* const before = host_called(old, host.name);
-    if (before == nullptr) {
-      out.push_back(host.name + ": is new");
-      continue;
-    }
-    const auto then = faces_of(old, *before), now = faces_of(fresh, host);
-    std::set<std::string> peers;
-    for (const auto& [peer, devices] : then) peers.insert(peer);
-    for (const auto& [peer, devices] : now) peers.insert(peer);
-    for (const std::string& peer : peers) {
-      const auto was = then.count(peer) ? then.at(peer) : std::vector<std::string>();
-      const auto is = now.count(peer) ? now.at(peer) : std::vector<std::string>();
-      if (was == is) continue;
-      out.push_back(fmt::format("{}: towards {} {} instead of {}", host.name, peer,
-                                words_or_none(is), words_or_none(was)));
-    }
-    // Without prefix lengths, which other forms than our own do not have; and JACCL's no addresses.
-    if (!before->data.empty() && ips_of(before->data) != ips_of(host.data)) {
-      out.push_back(fmt::format("{}: addresses {} instead of {}", host.name,
-                                words_or_none(host.data), words_or_none(before->data)));
-    }
-  }
-  const auto names = [](const HostFile& file) {
-    std::vector<std::string> list;
-    for (const ScenarioHost& host : file.hosts) list.push_back(host.name);
-    return list;
-  };
-  const std::vector<std::string> then = names(old), now = names(fresh);
-  if (then != now && std::set(then.begin(), then.end()) == std::set(now.begin(), now.end())) {
-    out.push_back(fmt::format("the order of the ranks is {} instead of {}", join_words(now),
-                              join_words(then)));
-  }
-  if (old.backend != fresh.backend) {
-    out.push_back(fmt::format("backend {} instead of {}",
-                              fresh.backend.empty() ? "none" : fresh.backend,
-                              old.backend.empty() ? "none" : old.backend));
-  }
-  return out;
 }
 
 }  // namespace plumbline

@@ -35,7 +35,4 @@ Expected<DiscoveredFile> discovered_file(const EvidenceSet& evidence, const Cabl
                                          const std::vector<ScenarioHost>& hosts,
                                          const std::string& backend);
 
-// What is different in the new file: cables, devices, addresses, hosts; each line names the host.
-std::vector<std::string> changes_since(const HostFile& before_it, const HostFile& fresh);
-
 }  // namespace plumbline

@@ -9,6 +9,7 @@
 #include "core/host/ip.h"
 #include "core/text.h"
 #include "scenarios/host_files/backends.h"
+#include "scenarios/host_files/changes.h"
 #include "tests/support/paper_macs.h"
 
 namespace plumbline {
