@@ -261,11 +261,14 @@ TEST(Discovered, ABridgeThatServesTcpStays) {
 
 TEST(Discovered, AWideRouteOfAVpnLeavesRoomForAPlan) {
   PaperCluster cluster = test::paper_pair();
-  cluster.macs[0].said["netstat-routes"] =
-      "Routing tables\n\nInternet:\nDestination Gateway Flags Netif Expire\n"
-      "0/1 10.8.0.1 UGSc utun4\n128.0/1 10.8.0.1 UGSc utun4\n"
-      "192.168.0.2 10.8.0.1 UGHS utun4\n";
-  EXPECT_THAT(made_of(cluster).file.hosts[0].data, ElementsAre("192.168.0.5/30"));
+  EvidenceSet set = cluster.evidence();
+  // As Linux writes the last one.
+  for (const char* destination : {"0.0.0.0/1", "128.0.0.0/1", "192.168.0.2"}) {
+    set.hosts[0].routes.emplace_back().destination = destination;
+  }
+  const auto made = discovered(set);
+  ASSERT_TRUE(made) << made.error().message();
+  EXPECT_THAT(made->file.hosts[0].data, ElementsAre("192.168.0.5/30"));
   cluster.macs[1].lan = "192.168.4.12/16";
   EXPECT_THAT(made_of(cluster).file.hosts[0].data, ElementsAre("172.20.0.1/30"));
 }
