@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -13,11 +14,21 @@ namespace plumbline {
 
 using Digest = std::array<std::byte, 32>;
 
+// SHA-256 of bytes that come in parts. Not thread-safe.
+class Sha256Stream {
+ public:
+  virtual ~Sha256Stream() = default;
+  virtual void add(std::span<const std::byte> part) = 0;
+  // Nothing may be added afterwards.
+  virtual Digest end() = 0;
+};
+
 struct Crypto {
   // Of the library, for lists of versions; empty = it is our own code.
   std::string (*version)();
   Digest (*sha256)(std::span<const std::byte> message);
   Digest (*hmac_sha256)(std::span<const std::byte> key, std::span<const std::byte> message);
+  std::unique_ptr<Sha256Stream> (*start_sha256)();
   // False: the generator gave none.
   bool (*random_bytes)(std::span<std::byte> bytes);
 };

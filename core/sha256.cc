@@ -32,9 +32,9 @@ uint32_t word_at(const std::byte* bytes) {
   return word;
 }
 
-class Sha256 {
+class Sha256 final : public Sha256Stream {
  public:
-  void add(std::span<const std::byte> bytes) {
+  void add(std::span<const std::byte> bytes) override {
     length_ += bytes.size();
     while (!bytes.empty()) {
       if (held_ == 0 && bytes.size() >= kShaBlock) {
@@ -52,8 +52,7 @@ class Sha256 {
     }
   }
 
-  // Nothing may be added afterwards.
-  Digest end() {
+  Digest end() override {
     constexpr size_t kLengthAt = kShaBlock - sizeof(uint64_t);
     const uint64_t bits = length_ * 8;
     block_[held_++] = std::byte{0x80};
@@ -139,6 +138,8 @@ Digest own_hmac(std::span<const std::byte> key, std::span<const std::byte> messa
   return second.end();
 }
 
+std::unique_ptr<Sha256Stream> own_start() { return std::make_unique<Sha256>(); }
+
 bool own_random(std::span<std::byte> bytes) {
   constexpr size_t kMostAtOnce = 256;  // getentropy(2)
   while (!bytes.empty()) {
@@ -152,7 +153,7 @@ bool own_random(std::span<std::byte> bytes) {
 }  // namespace
 
 const Crypto& own_crypto() {
-  static constexpr Crypto kOwn{no_library, own_sha256, own_hmac, own_random};
+  static constexpr Crypto kOwn{no_library, own_sha256, own_hmac, own_start, own_random};
   return kOwn;
 }
 

@@ -174,6 +174,15 @@ std::vector<std::string> split_at(std::string_view text, char separator) {
   }
 }
 
+std::vector<std::string> comma_list(std::string_view text) {
+  std::vector<std::string> out;
+  for (const std::string& part : split_at(text, ',')) {
+    const size_t first = part.find_first_not_of(' '), last = part.find_last_not_of(' ');
+    if (first != std::string::npos) out.push_back(part.substr(first, last - first + 1));
+  }
+  return out;
+}
+
 std::string near_or(const std::string& name, const std::vector<std::string>& valid,
                     const std::string& otherwise) {
   const std::string near_to = nearest_name(name, valid);

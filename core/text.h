@@ -51,6 +51,8 @@ std::string lower_case(std::string_view text);
 
 // Between the separators, empty ones too; one at least.
 std::vector<std::string> split_at(std::string_view text, char separator);
+// Between commas, without blanks around them; empty ones are left out: "a, b," -> "a", "b".
+std::vector<std::string> comma_list(std::string_view text);
 
 // ---- what a message about a wrong name says ----
 

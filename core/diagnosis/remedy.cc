@@ -68,6 +68,19 @@ bool is_sysctl_key(std::string_view text) {
 bool is_sysctl_value(std::string_view text) { return is_plain(text, "_.,:-", 1024); }
 bool is_host_name(std::string_view text) { return is_plain(text, "._-", 253) && text[0] != '.'; }
 bool is_match_value(std::string_view text) { return is_plain(text, "._:/,+-", 128); }
+// rsync takes a ':' for the end of a host's name, and hands the path to a shell there.
+bool is_path(std::string_view text) {
+  return text.size() > 1 && text[0] == '/' && is_plain(text, "/._+@=-", 1024) &&
+         text.find("..") == text.npos;
+}
+bool is_login(std::string_view text) {
+  const size_t at = text.find('@');
+  if (at == text.npos) return is_host_name(text);
+  return is_plain(text.substr(0, at), "._-", 64) && is_host_name(text.substr(at + 1));
+}
+bool is_package(std::string_view text) { return is_plain(text, "._-", 64); }
+bool is_version(std::string_view text) { return is_plain(text, ".+!_-", 64); }
+bool is_variable(std::string_view text) { return is_variable_name(text) && text.size() <= 64; }
 
 struct SlotRow {
   Slot slot;
@@ -87,6 +100,11 @@ constexpr SlotRow kSlots[] = {
     {Slot::kSysctlValue, "plain value", is_sysctl_value},
     {Slot::kHostName, "host name of letters, digits, '.', '-' and '_'", is_host_name},
     {Slot::kMatchValue, "plain value", is_match_value},
+    {Slot::kPath, "absolute path of plain characters", is_path},
+    {Slot::kLogin, "host to log in on", is_login},
+    {Slot::kPackage, "name of a package", is_package},
+    {Slot::kVersion, "version", is_version},
+    {Slot::kVariable, "name of a variable", is_variable},
 };
 
 const SlotRow& row_of(Slot slot) { return kSlots[static_cast<size_t>(slot)]; }
@@ -94,7 +112,7 @@ static_assert([] {
   for (size_t i = 0; i < std::size(kSlots); ++i) {
     if (kSlots[i].slot != static_cast<Slot>(i)) return false;
   }
-  return std::size(kSlots) == static_cast<size_t>(Slot::kMatchValue) + 1;
+  return std::size(kSlots) == static_cast<size_t>(Slot::kVariable) + 1;
 }());
 
 constexpr const char* kSilently = " 2>/dev/null || true";

@@ -34,6 +34,11 @@ enum class Slot {
   kSysctlValue,   // "0", "29500,29600-29603"
   kHostName,      // letters, digits, '.', '-' and '_': safe in /etc/hosts and in a pattern
   kMatchValue,    // behind an option of a filter's rule: letters, digits, "._:/,+-"
+  kPath,          // absolute, of letters, digits and "/._+@=-", without a ".." in it
+  kLogin,         // what ssh connects to, "mini1.local", "me@mini1"
+  kPackage,       // of Python (PEP 508): letters, digits, "._-"
+  kVersion,       // of such a package (PEP 440): letters, digits, ".+!_-"
+  kVariable,      // name of a variable of the environment
 };
 // "interface", "address" ...: with an article, as in "'x y' is no address".
 const char* name_of(Slot slot);

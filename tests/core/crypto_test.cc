@@ -98,6 +98,22 @@ TEST_P(EveryCrypto, RandomBytesFillAllAndNoMore) {
   EXPECT_TRUE(GetParam()->random_bytes({}));
 }
 
+// Parts of every length around a block's, and empty ones.
+TEST_P(EveryCrypto, PartsOneAfterTheOtherAreTheWhole) {
+  std::mt19937 random(20261129);
+  std::string text(1000, ' ');
+  for (char& c : text) c = static_cast<char>(random());
+  for (const size_t part : {1U, 7U, 63U, 64U, 65U, 129U, 999U, 1000U}) {
+    const std::unique_ptr<Sha256Stream> stream = GetParam()->start_sha256();
+    for (size_t at = 0; at < text.size(); at += part) {
+      stream->add(as_bytes_of(text.substr(at, part)));
+      stream->add({});
+    }
+    EXPECT_EQ(to_hex(stream->end()), to_hex(GetParam()->sha256(as_bytes_of(text)))) << part;
+  }
+  EXPECT_EQ(to_hex(GetParam()->start_sha256()->end()), known_hashes().front().digest);
+}
+
 INSTANTIATE_TEST_SUITE_P(Crypto, EveryCrypto, testing::Values(&crypto(), &own_crypto()),
                          [](const testing::TestParamInfo<const Crypto*>& made) {
                            return made.index == 0 ? std::string("chosen") : std::string("own");

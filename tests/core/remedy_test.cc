@@ -31,7 +31,7 @@ const std::vector<std::string> kNeverFits = {"",
                                              std::string(5000, 'a')};
 
 TEST(Slots, WhatNoKindOfValueMayHold) {
-  for (int kind = 0; kind <= static_cast<int>(Slot::kMatchValue); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(Slot::kVariable); ++kind) {
     for (const std::string& text : kNeverFits) {
       EXPECT_FALSE(fits(static_cast<Slot>(kind), text)) << name_of(static_cast<Slot>(kind));
     }
@@ -62,6 +62,15 @@ TEST(Slots, EachKindTakesItsOwnAndNothingElse) {
       {Slot::kHostName, {"mini1.local", "A_b-c"}, {"a/b", ".a", "a&b", "a'b", "m\xc3\xb6"}},
       {Slot::kTcHandle, {"0x1", "800::800"}, {"0x1;"}},
       {Slot::kMatchValue, {"ARP", "02:00:00:00:00:01/ff:ff:ff:ff:ff:ff", "+1"}, {"a;b", "!x"}},
+      {Slot::kPath,
+       {"/models/Qwen3-4B_4bit", "/a@b/c=d+e"},
+       {"models", "/", "/a/../b", "/a:b", "/a b", "~/x", "/$(x)"}},
+      {Slot::kLogin,
+       {"mini1.local", "me@mini1"},
+       {"a@b@c", "@a", "me@", "me;x@a", "me@-a", "10.0.0.1:22"}},
+      {Slot::kPackage, {"mlx-lm", "nvidia.nccl_cu12"}, {"a b", "a==1", "a;b", "a/b", "git+https"}},
+      {Slot::kVersion, {"0.31.1", "2.3.0+cu121", "1!2.0rc1"}, {"1 2", ">1", "1;x", "$1"}},
+      {Slot::kVariable, {"HF_HUB_OFFLINE", "_x1"}, {"1A", "A=B", "A-B", "A B"}},
   };
   for (const Row& row : rows) {
     for (const std::string& text : row.good) {
