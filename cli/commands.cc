@@ -33,6 +33,10 @@ const FlagRow kCommands = {
     "--allow-commands", nullptr,
     "start what the scenario names: commands of its probe `command`, and the "
     "`binary` of its own hosts; plumbline plan lists both"};
+const FlagRow kModel = {"--model", "PATH",
+                        "a model's folder, or any other, that must be the same on all hosts: probe "
+                        "`artifact`; may be repeated",
+                        true};
 const FlagRow kExclude = {"--exclude", "HOST", "leave this host out; may be repeated", true};
 const FlagRow kMinEffect = {"--min-effect", "SHARE", "changes below this do not count (2%)"};
 const FlagRow kAlpha = {"--alpha", "SHARE",
@@ -108,6 +112,7 @@ std::vector<CommandRow> command_table() {
         {"--no-probes", nullptr, "do not probe first"},
         kCommands,
         {"--despite-findings", nullptr, "measure even if the probes found something broken"},
+        kModel,
         kExclude,
         kInProcess,
         kMaster,
@@ -130,6 +135,7 @@ std::vector<CommandRow> command_table() {
         {"--ranks", "N", "ranks the job will start"},
         {"--only", "PROBE",
          "only this probe, its verdict, and the causes of what it saw; may be repeated", true},
+        kModel,
         kCommands,
         {"--stack", "NAME",
          "the job of this library instead: what it would take on each host, and whether that "
@@ -440,9 +446,9 @@ std::vector<CommandRow> command_table() {
        false,
        run_hosts,
        "discover asks hosts which cable leads where, and makes a host file of it (docs/macos.md);\n"
-       "it changes nothing on them. show prints who is who and who is supposed to talk to whom. "
-       "check names all that is wrong\n"
-       "(exit code 1). convert prints the file in another form, and on standard error what that\n"
+       "it changes nothing on them. show prints who is who and who is supposed to talk to whom.\n"
+       "check names all that is wrong (exit code 1). convert prints the file in another form, and "
+       "on standard error what that\n"
        "form cannot say. write makes what the backend's processes read, and rankN.env with the\n"
        "variables of rank N: set -a; . DIR/rank0.env. write --backend ssh prints blocks for\n"
        "~/.ssh/config, and the commands that make a key and bring it to the hosts"},

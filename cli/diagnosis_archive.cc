@@ -14,6 +14,7 @@
 #include "core/command.h"
 #include "core/file.h"
 #include "core/host/ip.h"
+#include "probes/sources/tool_output.h"
 #include "runs/doctor_run.h"
 #include "runs/job_run.h"
 #include "transport/http/url.h"
@@ -115,10 +116,12 @@ void hide_own_words(EvidenceSet& evidence, Anonymiser& anonymiser) {
   }
   std::vector<std::string> users;
   for (const JobHost& host : evidence.job.hosts) {
-    const size_t end = host.ssh.rfind('@'), begin = host.ssh.rfind(' ', end);
-    if (end == std::string::npos) continue;
-    const size_t first = begin == std::string::npos ? 0 : begin + 1;
-    if (end > first) users.push_back(host.ssh.substr(first, end - first));
+    const auto login = words_of(host.ssh);  // "-p 2222 -l me mini1", "me@mini1"
+    for (size_t i = 0; i < login.size(); ++i) {
+      const size_t at = login[i].find('@');
+      if (login[i] == "-l" && i + 1 < login.size()) users.emplace_back(login[i + 1]);
+      if (at != std::string_view::npos && at > 0) users.emplace_back(login[i].substr(0, at));
+    }
   }
   std::vector<std::string> domains;  // of Thunderbolt: UUIDs, but for what a host makes up
   for (const HostEvidence& host : evidence.hosts) {
@@ -201,6 +204,13 @@ Status write_diagnosis_archive(const std::string& path, const ProbeResult& resul
   // What identifies a machine and explains nothing is left out altogether.
   EvidenceSet evidence = result.evidence;
   evidence.job.file = "hosts.json";
+  // A path, which may begin with a user's home.
+  const auto hide_path = [](std::map<std::string, std::string>& config) {
+    const auto found = config.find("ssh_config");
+    if (found != config.end() && !found->second.empty()) found->second = "ssh_config";
+  };
+  hide_path(evidence.job.config);
+  for (HostEvidence& host : evidence.hosts) hide_path(host.config);
   for (JobHost& host : evidence.job.hosts) {
     const size_t line = host.where.rfind(':');
     host.where = line == std::string::npos ? "" : "hosts.json" + host.where.substr(line);

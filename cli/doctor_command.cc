@@ -36,19 +36,29 @@ constexpr const char* kThisMachine = "here";
 
 // Means nothing without what a scenario says.
 bool is_scenarios_own(const std::string& probe) {
-  return probe == kCommandProbe || probe == kEndpointProbe;
+  return probe == kCommandProbe || probe == kEndpointProbe || probe == kArtifactProbe;
 }
 
-// All probes, and the scenario's commands and servers where it has any.
+// Whether it does without, or gives a probe that every diagnosis has parameters of its own.
+bool has_own_params(const ProbeCall& call) {
+  return call.probe == kSoftwareProbe && !call.params.empty();
+}
+
+// All probes, and the scenario's commands, servers and files where it has any.
 std::vector<ProbeCallSpec> all_calls(const Scenario& scenario, bool permitted) {
   std::vector<ProbeCallSpec> extra;
+  bool software = false;
   for (const ProbeCall& own : scenario.probes) {
-    if (is_scenarios_own(own.probe)) extra.push_back(probe_call(own, permitted));
+    if (!is_scenarios_own(own.probe) && !has_own_params(own)) continue;
+    extra.push_back(probe_call(own, permitted));
+    software = software || own.probe == kSoftwareProbe;
   }
   if (extra.empty()) return {};  // no call stands for all
   std::vector<ProbeCallSpec> calls;
   for (const ProbeRow& row : probe_table()) {
-    if (!is_scenarios_own(row.descriptor.name)) calls.push_back({row.descriptor.name, {}});
+    const std::string& name = row.descriptor.name;
+    if (is_scenarios_own(name) || (software && name == kSoftwareProbe)) continue;
+    calls.push_back({name, {}});
   }
   calls.insert(calls.end(), extra.begin(), extra.end());
   return calls;
@@ -169,7 +179,7 @@ Status one_subject(const Args& args) {
                             "add --stack NAME, or leave --env out"));
   }
   if (args.has("from")) {
-    for (const char* other : {"hosts", "peer", "stack", "job"}) {
+    for (const char* other : {"hosts", "peer", "stack", "job", "model"}) {
       if (args.has(other)) {
         return fail(usage_error(std::string("--from and --") + other + " exclude each other",
                                 "--from looks at files alone, and asks no host"));
@@ -178,7 +188,7 @@ Status one_subject(const Args& args) {
     return {};
   }
   if (args.has("job")) {
-    for (const char* other : {"peer", "only", "ports", "ranks", "idle", "stack"}) {
+    for (const char* other : {"peer", "only", "ports", "ranks", "idle", "stack", "model"}) {
       if (args.has(other)) {
         return fail(usage_error(std::string("--job and --") + other + " exclude each other",
                                 "--job asks what the job itself does and uses"));
@@ -229,6 +239,9 @@ int run_doctor(const Args& args, Context& context) {
     Expected<JobQuestion> question = parse_job_question(args.get("job"), host_names(*scenario));
     if (!question) return usage_failure(context, question.error());
     job = std::move(*question);
+  }
+  if (const Status models = add_models(args, *scenario); !models) {
+    return usage_failure(context, models.error());
   }
   const auto options = resolve_options(args, scenario->config);
   if (!options) return usage_failure(context, options.error());

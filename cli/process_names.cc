@@ -7,10 +7,33 @@
 #include <string_view>
 #include <vector>
 
+#include "core/ranges.h"
+
 namespace plumbline {
 namespace {
 
 constexpr std::string_view kOurs = "plumbline";
+// What starts programs on every Mac, and what many start them from: without these names nobody
+// could say whom macOS asks about (probes/process_chain.h).
+constexpr std::string_view kStarters[] = {"?",
+                                          "launchd",
+                                          "login",
+                                          "sshd",
+                                          "sshd-session",
+                                          "sh",
+                                          "bash",
+                                          "zsh",
+                                          "fish",
+                                          "tmux",
+                                          "screen",
+                                          "Terminal.app",
+                                          "iTerm.app",
+                                          "Ghostty.app",
+                                          "Warp.app",
+                                          "kitty.app",
+                                          "Visual Studio Code.app"};
+
+bool is_usual_starter(std::string_view name) { return is_in(kStarters, name); }
 
 // "python3" of "PID 4711 (python3)"; process names are free text.
 std::string_view name_in(std::string_view holder) {
@@ -29,6 +52,9 @@ class ProcessNames {
   explicit ProcessNames(const EvidenceSet& evidence) {
     for (const HostEvidence& host : evidence.hosts) {
       for (const SocketEvidence& socket : host.sockets) learn(socket.process);
+      for (const std::string& name : host.started_by) {
+        if (!is_usual_starter(name)) learn(name);
+      }
     }
     if (evidence.job_seen) {
       for (const JobHostEvidence& host : evidence.job_seen->hosts) {
@@ -106,6 +132,9 @@ void hide_process_names(EvidenceSet& evidence, DoctorReport& report) {
   const ProcessNames names(evidence);
   for (HostEvidence& host : evidence.hosts) {
     for (SocketEvidence& socket : host.sockets) names.replace(socket.process);
+    for (std::string& name : host.started_by) {
+      if (!is_usual_starter(name)) names.replace(name);
+    }
     for (std::string& line : host.unreadable) names.replace_in(line);
     for (CommandEvidence& command : host.commands) {
       names.replace_in(command.out);

@@ -32,6 +32,15 @@ std::optional<RunRequest> request_of(const std::string& path, const Args& args,
                                      const RunFlags& flags, Context& context, Caller& caller) {
   std::optional<Scenario> scenario = read_scenario(path, args, context);
   if (!scenario) return std::nullopt;
+  if (args.has("model") && args.has("no-probes")) {
+    usage_failure(context, usage_error("--model and --no-probes exclude each other",
+                                       "a model is looked at by the probe `artifact`"));
+    return std::nullopt;
+  }
+  if (const Status models = add_models(args, *scenario); !models) {
+    usage_failure(context, models.error());
+    return std::nullopt;
+  }
   auto options = resolve_options(args, scenario->config);
   if (!options) {
     usage_failure(context, options.error());

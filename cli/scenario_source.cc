@@ -9,6 +9,7 @@
 #include "cli/vocabulary.h"
 #include "core/json.h"
 #include "core/number.h"
+#include "core/text.h"
 #include "reports/text.h"
 #include "runs/ranks/rank_places.h"
 
@@ -41,6 +42,12 @@ std::vector<std::string> their_names(const std::vector<ScenarioHost>& hosts) {
   return names;
 }
 
+// Of a host file that was read before, without a word of what is wrong with it.
+std::string coordinator_in(const std::string& path) {
+  const auto file = load_host_file(path);
+  return file ? named_coordinator(*file) : std::string();
+}
+
 constexpr const char* kOnlyWithFlag = " (only with --allow-commands)";
 
 }  // namespace
@@ -65,6 +72,7 @@ std::optional<Scenario> read_scenario(const std::string& path, const Args& args,
   std::optional<std::vector<ScenarioHost>> hosts = read_hosts(args.get("hosts"), context);
   if (!hosts) return std::nullopt;
   scenario->hosts = std::move(*hosts);
+  scenario->coordinator = coordinator_in(args.get("hosts"));
   // A host that does not say how many ranks it has place for is read as 1.
   for (ScenarioHost& host : scenario->hosts) {
     if (host.ranks != 1 || scenario->ranks_per_host == 1) continue;
@@ -105,6 +113,7 @@ std::optional<Scenario> read_scenario_or_hosts(const Args& args, int local, Cont
   }
   if (auto whole = load_scenario(path, make_vocabulary())) return std::move(*whole);
   scenario.hosts = std::move(*hosts);
+  scenario.coordinator = coordinator_in(path);
   return scenario;
 }
 
@@ -114,6 +123,34 @@ Expected<std::optional<uint64_t>> seed_flag(const Args& args) {
   if (seed) return seed;
   return fail(ErrorCode::kUsage, fmt::format("--seed '{}' is not a whole number from 0 to {}",
                                              args.get("seed"), UINT64_MAX));
+}
+
+Status add_models(const Args& args, Scenario& scenario) {
+  for (const std::string& path : args.all("model")) {
+    const std::string problem = path.find(',') != std::string::npos
+                                    ? std::string("has a comma, which separates paths elsewhere")
+                                    : artifact_path_problem(path);
+    if (!problem.empty()) {
+      return fail(usage_error(fmt::format("--model {} {}", in_quotes(path), problem),
+                              "give a folder or file by /path/to/it, or '~/path' in quotes for one "
+                              "in the home of whoever runs on each host"));
+    }
+    const auto open =
+        std::find_if(scenario.probes.begin(), scenario.probes.end(), [](const ProbeCall& call) {
+          const auto given = call.params.find("path");
+          return call.probe == kArtifactProbe &&
+                 (given == call.params.end() || given->second.empty());
+        });
+    if (open != scenario.probes.end()) {
+      open->params["path"] = path;
+    } else {
+      ProbeCall more;
+      more.probe = kArtifactProbe;
+      more.params["path"] = path;
+      scenario.probes.push_back(std::move(more));
+    }
+  }
+  return {};
 }
 
 Permitted permitted_by(const Args& args) {

@@ -31,6 +31,9 @@ std::optional<HostFile> read_host_file(const std::string& path, Context& context
 // The hosts of a scenario or host file; nullopt after printing what is wrong.
 std::optional<std::vector<ScenarioHost>> read_hosts(const std::string& path, Context& context);
 
+// --model: more paths for the probe `artifact`, which is asked for where the scenario does not.
+Status add_models(const Args& args, Scenario& scenario);
+
 // The flag without which no command of a scenario is run, as its key in Args.
 inline constexpr const char* kAllowCommands = "allow-commands";
 

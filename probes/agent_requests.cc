@@ -104,6 +104,8 @@ PLUMBLINE_MESSAGE(AskRdma, "device", device, port, library, counts)
 PLUMBLINE_MESSAGE(AskRdmaMeet, "from_ip to_ip port device nonce", from_ip, interface, to_ip, port,
                   listens, device, library, nonce)
 PLUMBLINE_MESSAGE(AskEndpoint, "url", url, model, key, questions, silence_ms)
+PLUMBLINE_MESSAGE(AskSoftware, "", python, packages, as_over_ssh, timeout_ms)
+PLUMBLINE_MESSAGE(AskArtifact, "path", path, deep)
 
 static void to_json(Json& json, const CountersReply& reply) { json = reply.counts; }
 static void from_json(const Json& json, CountersReply& reply) { reply.counts = counts_of(json); }
@@ -170,5 +172,7 @@ template struct AgentWire<AskCommand>;
 template struct AgentWire<AskRdma>;
 template struct AgentWire<AskRdmaMeet>;
 template struct AgentWire<AskEndpoint>;
+template struct AgentWire<AskSoftware>;
+template struct AgentWire<AskArtifact>;
 
 }  // namespace plumbline

@@ -232,6 +232,19 @@ struct AskEndpoint {
   int64_t silence_ms = 20'000;
 };
 
+struct AskSoftware {
+  PLUMBLINE_ASKS("software", SoftwareEvidence);
+  std::string python = {};  // a path, "~/" = home; empty = the first python3 on the PATH
+  std::vector<std::string> packages = {};  // of Python, beside those of software_table()
+  bool as_over_ssh = false;  // as a session of ssh would find it, which did not start the agent
+  int64_t timeout_ms = 6000;
+};
+struct AskArtifact {
+  PLUMBLINE_ASKS("artifact", ArtifactEvidence);
+  std::string path = {};  // absolute, or "~/" = home
+  bool deep = false;      // read all of every file
+};
+
 // The one way from these values to what travels, and back; for the requests above.
 template <typename Request>
 struct AgentWire {

@@ -15,8 +15,9 @@ namespace plumbline {
 
 PLUMBLINE_JSON_FIELDS(JobHost, name, data, interface, speed, reached_by, ssh, where, apart, ports,
                       samples, uncalled, rdma_devices, rdma_towards)
-PLUMBLINE_JSON_FIELDS(Job, file, hosts, ranks, port_base, master_port, ports, extra_ports, rdma,
-                      rdma_or_tcp, deep, idle_s, config, problems, names)
+PLUMBLINE_JSON_FIELDS(Job, file, hosts, ranks, coordinator, port_base, master_port, ports,
+                      extra_ports, rdma, rdma_or_tcp, deep, idle_s, config, problems, names,
+                      packages)
 PLUMBLINE_JSON_FIELDS(AddressEvidence, ip, prefix, scope, flags)
 PLUMBLINE_JSON_FIELDS(InterfaceEvidence, name, index, kind, mac, mtu, up, carrier, state, speed_bps,
                       speed_max_bps, duplex, master, master_kind, port_state, isolated, parent,
@@ -40,14 +41,18 @@ PLUMBLINE_JSON_FIELDS(CommandEvidence, label, command, status, out, error)
 PLUMBLINE_JSON_FIELDS(EndpointTry, what, end, status, error, text, model, cut_short, took_ns,
                       tokens, first_token_ns)
 PLUMBLINE_JSON_FIELDS(EndpointEvidence, url, model, error, models, tries)
+PLUMBLINE_JSON_FIELDS(SoftwareEvidence, error, python, python_error, versions, variables, untold)
+PLUMBLINE_JSON_FIELDS(ArtifactFile, name, bytes, digest, sampled, problem)
+PLUMBLINE_JSON_FIELDS(ArtifactEvidence, path, folder, found, error, listed, files, missing)
 PLUMBLINE_JSON_FIELDS(ThunderboltPeer, domain, hubs)
 PLUMBLINE_JSON_FIELDS(ThunderboltPort, receptacle, interface, domain, peers, speed_bps)
 PLUMBLINE_JSON_FIELDS(HostEvidence, name, source, agent_cause, agent_error, version, build,
-                      agent_pid, config, system, os, kernel, hostname, boot_id, model, uid,
-                      privileges, unreadable, interfaces, routes, policy_rules, neighbours, sockets,
-                      names, filter_sources, filters, forwarding_loops, sysctls, conntrack_count,
-                      conntrack_max, descriptors, locked_memory, load1, cores_usable, buffers,
-                      clock_offset_ns, clock_uncertainty_ns, rdma, thunderbolt, commands, endpoints)
+                      agent_pid, started_by, config, system, os, kernel, hostname, boot_id, model,
+                      uid, privileges, unreadable, interfaces, routes, policy_rules, neighbours,
+                      sockets, names, filter_sources, filters, forwarding_loops, sysctls,
+                      conntrack_count, conntrack_max, descriptors, locked_memory, load1,
+                      cores_usable, buffers, clock_offset_ns, clock_uncertainty_ns, rdma,
+                      thunderbolt, commands, endpoints, software, artifacts)
 PLUMBLINE_JSON_FIELDS(RouteLookup, with_source, error, type, dev, via, source, table)
 PLUMBLINE_JSON_FIELDS(NeighbourProbe, dev, method, on_link, macs, kernel_state, kernel_mac, asker,
                       asked, error)

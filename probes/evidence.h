@@ -50,6 +50,8 @@ struct Job {
   std::string file;
   std::vector<JobHost> hosts;  // in file order
   int ranks = 2;
+  // Where rank 0 coordinates, as the host file says: an address; empty = it does not say.
+  std::string coordinator = {};
   int port_base = 29600, master_port = 29500;
   std::vector<int> ports;        // every port of the job: window and master port, ascending
   std::vector<int> extra_ports;  // asked for in addition, not of the job
@@ -60,6 +62,7 @@ struct Job {
   std::map<std::string, std::string> config;  // options that all ranks must share
   std::vector<std::string> problems;  // of the files themselves, "hosts.json:7: what is wrong"
   std::vector<std::string> names;     // that ranks look up, beside those of the hosts
+  std::vector<std::string> packages;  // whose versions must be equal, as the scenario says
 };
 
 // ---- one host ----
@@ -230,14 +233,46 @@ struct EndpointEvidence {
   std::vector<EndpointTry> tries;
 };
 
+// What is installed on a host, and what a process that is started there finds in its environment.
+struct SoftwareEvidence {
+  std::string error = {};         // why nobody could be asked; then the rest is empty
+  std::string python = {};        // the interpreter, by its path; empty = it is not there
+  std::string python_error = {};  // why it told nothing, or not all
+  std::map<std::string, std::string> versions = {};   // by row of software_table(), or package
+  std::map<std::string, std::string> variables = {};  // those of alike_variables() that are set
+  std::vector<std::string> untold = {};  // of these, the ones whose values are not fit to be told
+};
+
+// A file of a model, or of whatever all hosts must have.
+struct ArtifactFile {
+  std::string name;          // within the folder, "model-00001-of-00002.safetensors"
+  int64_t bytes = 0;         // as long as it is
+  std::string digest;        // SHA-256, of all of it or of the samples; empty = it was not read
+  bool sampled = false;      // spread samples were read, not all of it
+  std::string problem = {};  // what is wrong with it by itself; empty = nothing that is known
+};
+struct ArtifactEvidence {
+  std::string path = {};                  // as asked for, "~/models/Qwen3-4B-4bit"
+  std::string folder = {};                // where that is on this host
+  std::optional<bool> found = {};         // absent = it could not be looked at
+  std::string error = {};                 // why not, or why not all of it
+  bool listed = false;                    // all files that are there are told
+  std::vector<ArtifactFile> files = {};   // ascending by name
+  std::vector<std::string> missing = {};  // files that its index names, and that are not there
+};
+
 struct HostEvidence {
   std::string name;
   // "agent": asked live; "collected": from a file of collect.sh; "none": nothing could be asked,
   // and `agent_cause` (ssh.unreachable, rank.agent_lost ...) and `agent_error` say why.
   std::string source = "none";
   std::string agent_cause, agent_error;
-  std::string version, build;                 // of the agent's plumbline
-  int64_t agent_pid = 0;                      // of the agent's process; 0 = not known
+  std::string version, build;  // of the agent's plumbline
+  int64_t agent_pid = 0;       // of the agent's process; 0 = not known
+  // Names of the agent's process and its parents, outwards: "plumbline", "zsh", "tmux", "launchd";
+  // of an application "iTerm.app". "?" = a name that is not told. Only of a Mac that refused it
+  // connections (probes/process_chain.h); empty = nobody asked.
+  std::vector<std::string> started_by = {};
   std::map<std::string, std::string> config;  // options as the agent sees them (environment!)
   std::string system;                         // "linux" | "macos"
   std::string os, kernel, hostname, boot_id, model;
@@ -271,6 +306,8 @@ struct HostEvidence {
   std::optional<std::vector<ThunderboltPort>> thunderbolt;  // absent = nobody could be asked
   std::vector<CommandEvidence> commands;
   std::vector<EndpointEvidence> endpoints;
+  std::optional<SoftwareEvidence> software;  // absent = nobody asked
+  std::vector<ArtifactEvidence> artifacts;
 };
 
 // ---- one ordered pair of hosts, by one pair of data addresses ----
@@ -442,6 +479,10 @@ void to_json(nlohmann::json& json, const RdmaClimb& climb);
 void from_json(const nlohmann::json& json, RdmaClimb& climb);
 void to_json(nlohmann::json& json, const EndpointEvidence& endpoint);
 void from_json(const nlohmann::json& json, EndpointEvidence& endpoint);
+void to_json(nlohmann::json& json, const SoftwareEvidence& software);
+void from_json(const nlohmann::json& json, SoftwareEvidence& software);
+void to_json(nlohmann::json& json, const ArtifactEvidence& artifact);
+void from_json(const nlohmann::json& json, ArtifactEvidence& artifact);
 void to_json(nlohmann::json& json, const BurstEvidence& burst);
 void from_json(const nlohmann::json& json, BurstEvidence& burst);
 void to_json(nlohmann::json& json, const QualityEvidence& quality);

@@ -32,7 +32,9 @@ enum Need : unsigned {
   kNeedQuality = 64,  // short streams
   kNeedCommand = 128,
   kNeedEndpoint = 256,
-  kNeedRdma = 512,  // where the job asks for RDMA: its devices, up to a queue pair
+  kNeedRdma = 512,       // where the job asks for RDMA: its devices, up to a queue pair
+  kNeedSoftware = 1024,  // versions and variables
+  kNeedArtifact = 2048,  // files that all hosts must have
 };
 
 struct ProbeCallSpec {

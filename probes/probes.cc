@@ -20,13 +20,15 @@ bool runs_command(const ProbeRow& row) { return row.needs == kNeedCommand; }
 
 // Runs by itself only where somebody named it: it needs parameters.
 bool needs_naming(const ProbeRow& row) {
-  return runs_command(row) || (row.needs & kNeedEndpoint) != 0;
+  return runs_command(row) || (row.needs & (kNeedEndpoint | kNeedArtifact)) != 0;
 }
 
-// Recorded evidence holds what was asked of a server.
+// Recorded evidence holds what was asked of a server, and which files were compared.
 bool told_of(const ProbeRow& row, const EvidenceSet& evidence) {
-  return (row.needs & kNeedEndpoint) != 0 &&
-         any_of(evidence.hosts, [](const HostEvidence& host) { return !host.endpoints.empty(); });
+  return any_of(evidence.hosts, [&](const HostEvidence& host) {
+    return ((row.needs & kNeedEndpoint) != 0 && !host.endpoints.empty()) ||
+           ((row.needs & kNeedArtifact) != 0 && !host.artifacts.empty());
+  });
 }
 
 // Of a probe without parameters.
@@ -92,6 +94,26 @@ const std::vector<ProbeRow>& probe_table() {
           kNeedSnapshot, judge_launch),
       row("host", "socket buffers, cores, load, clock, limits and leftovers fit a measurement",
           kRungHost, kNeedSnapshot, judge_host),
+      {{"software",
+        "the same versions of system, Python and its packages on all hosts, and the same variables "
+        "for ranks",
+        {},
+        {{"packages", "text", "", "packages",
+          "Python packages whose versions must be equal, such as mlx,mlx-lm; others only warn"},
+         {"python", "text", "python3", "",
+          "the interpreter whose packages count: a path, the same on all hosts (~/ = home)"}},
+        {}},
+       kRungHost,
+       kNeedSnapshot | kNeedSoftware,
+       judge_software},
+      {{"artifact",
+        "the same files on all hosts, such as those of a model: there, whole, equal",
+        {},
+        {{"path", "text", "", "paths", "folders or files, separated by commas (~/ = home)"}},
+        {}},
+       kRungHost,
+       kNeedSnapshot | kNeedArtifact,
+       judge_artifact},
       row("link", "interfaces are there, up, have a signal, and count no errors", kRungLink,
           kNeedSnapshot, judge_link),
       row("ip", "data addresses are on their hosts, once, with the right mask", kRungIp,

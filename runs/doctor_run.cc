@@ -57,13 +57,13 @@ std::vector<int> window_of(const DiagnoseRequest& request) {
   return ports;
 }
 
-// Skipped because all hosts are this machine. A port that something harmless holds, or a command
-// that nobody permitted, was skipped for a reason of its own.
+// Skipped because all hosts are this machine. A port that something harmless holds, a command that
+// nobody permitted and files that nobody named were skipped for a reason of their own.
 bool lacks_second_machine(const Job& job, const Check& check) {
   const bool here = std::all_of(job.hosts.begin(), job.hosts.end(),
                                 [](const JobHost& host) { return host.reached_by == "local"; });
   return here && check.outcome == CheckOutcome::kSkipped && !check.port &&
-         check.id != kCommandProbe;
+         check.id != kCommandProbe && check.id != kArtifactProbe;
 }
 
 // Who the ranks are, and what their environment holds.
@@ -136,6 +136,7 @@ Job job_of(const DiagnoseRequest& request) {
     }
     job.hosts.push_back(std::move(out));
   }
+  job.coordinator = request.scenario->coordinator;
   job.ranks = request.ranks;
   job.ports = window_of(request);
   job.port_base = job.ports.empty() ? 0 : job.ports.front();

@@ -200,12 +200,15 @@ Status keep_story(const PreparedRun& run) {
 // with as many places as they have.
 Status settle_hosts(PreparedRun& run, Caller& caller, int& code) {
   const RunRequest& asked = run.asked;
+  const std::string first = run.scenario.hosts.front().name;
   const Status hosts =
       asked.place ? take_launched(run, caller) : exclude_hosts(asked.exclude, run.scenario.hosts);
   if (!hosts) {
     code = launch_exit_code(hosts.error());
     return hosts;
   }
+  // It was the first host's address; another one begins now.
+  if (run.scenario.hosts.front().name != first) run.scenario.coordinator.clear();
   const Status here = check_ranks_in_process(asked.ranks_in_process, run.scenario.hosts);
   if (!here) return here;
   if (asked.only_plan) {

@@ -309,6 +309,7 @@ void check_scenario(const Scenario& scenario, const Vocabulary& vocabulary, Prob
   check_transports(scenario, vocabulary, problems);
   check_probes(scenario, vocabulary, problems);
   check_endpoint_probes(scenario, problems);
+  check_equality_probes(scenario, problems);
   size_t cells = 0;
   for (const MatrixBlock& block : scenario.matrix) {
     check_options(block.params, block.path + ".config", true, vocabulary, problems);

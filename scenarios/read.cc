@@ -213,7 +213,8 @@ Scenario read_scenario(const Json& root, Problems& problems) {
   if (root.contains("launch")) read_launch(root["launch"], scenario, problems);
   const bool said = root.contains("launch") && root["launch"].contains("ranks_per_host");
   scenario.hosts = root.contains("hosts")
-                       ? read_hosts(root["hosts"], said ? scenario.ranks_per_host : 0, problems)
+                       ? read_hosts(root["hosts"], said ? scenario.ranks_per_host : 0, problems,
+                                    &scenario.coordinator)
                        : local_hosts(kDefaultHosts);
   if (!root.contains("hosts")) {
     for (ScenarioHost& host : scenario.hosts) host.ranks = scenario.ranks_per_host;
@@ -261,7 +262,8 @@ std::vector<std::string> matrix_interfaces(const ScenarioHost& host) {
   return out;
 }
 
-std::vector<ScenarioHost> read_hosts(const Json& hosts, int ranks_per_host, Problems& problems) {
+std::vector<ScenarioHost> read_hosts(const Json& hosts, int ranks_per_host, Problems& problems,
+                                     std::string* coordinator) {
   if (hosts.is_object()) {
     const bool local = hosts.contains("local"), file = hosts.contains("hostfile");
     if (local == file) {
@@ -272,7 +274,11 @@ std::vector<ScenarioHost> read_hosts(const Json& hosts, int ranks_per_host, Prob
       }
       return {};
     }
-    if (file) return hosts_of_file(hosts["hostfile"].get<std::string>(), ranks_per_host, problems);
+    if (file) {
+      HostFile read = hosts_of_file(hosts["hostfile"].get<std::string>(), ranks_per_host, problems);
+      if (coordinator != nullptr) *coordinator = named_coordinator(read);
+      return std::move(read.hosts);
+    }
     auto out = local_hosts(static_cast<int>(whole_number(hosts["local"])));
     for (ScenarioHost& host : out) host.ranks = std::max(1, ranks_per_host);
     return out;

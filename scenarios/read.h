@@ -30,8 +30,9 @@ uint64_t whole_number(const Json& value);
 
 Scenario read_scenario(const Json& root, Problems& problems);
 // The value of the key `hosts`; `ranks_per_host` for those that do not say it, 0 = nor does anybody
-// else.
-std::vector<ScenarioHost> read_hosts(const Json& hosts, int ranks_per_host, Problems& problems);
+// else. `coordinator`: what a host file says of it.
+std::vector<ScenarioHost> read_hosts(const Json& hosts, int ranks_per_host, Problems& problems,
+                                     std::string* coordinator = nullptr);
 // The interfaces behind the devices of the host's row of the device matrix, each once.
 std::vector<std::string> matrix_interfaces(const ScenarioHost& host);
 
@@ -66,6 +67,8 @@ void check_server(const std::string& url, const std::string& key_from, const std
                   Problems& problems);
 // The parameters of all calls of that probe.
 void check_endpoint_probes(const Scenario& scenario, Problems& problems);
+// The same of what must be equal on all hosts: packages, files.
+void check_equality_probes(const Scenario& scenario, Problems& problems);
 
 void check_scenario(const Scenario& scenario, const Vocabulary& vocabulary, Problems& problems);
 

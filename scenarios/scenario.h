@@ -45,6 +45,12 @@ inline constexpr const char* kEndpointProbe = "endpoint";
 // How the variables begin that hold keys of such servers: no scenario gets at any other.
 inline constexpr const char* kKeyVariables = "ENDPOINT_KEY";
 
+// The probes that compare hosts: versions; the files of a model, by its parameter `path`.
+inline constexpr const char* kSoftwareProbe = "software";
+inline constexpr const char* kArtifactProbe = "artifact";
+// What is wrong with such a path, "is no absolute path"; empty = nothing.
+std::string artifact_path_problem(const std::string& path);
+
 struct ProbeCall {
   std::string probe;
   std::map<std::string, std::string> params;
@@ -155,7 +161,8 @@ struct Scenario {
   std::string text;
   std::string question;
   std::vector<ScenarioHost> hosts;
-  int ranks_per_host = 1;  // for hosts that do not say it themselves; already applied to `hosts`
+  std::string coordinator;  // where rank 0 coordinates, if the host file says so: an address
+  int ranks_per_host = 1;   // for hosts that do not say it themselves; already applied to `hosts`
   // Option name -> text; port_base and master_port of `launch` stand here too.
   std::map<std::string, std::string> config;
   std::vector<ProbeCall> probes;

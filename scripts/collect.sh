@@ -96,6 +96,7 @@ macos|alf-stealth||/usr/libexec/ApplicationFirewall/socketfilterfw --getstealthm
 macos|rdma-ctl||rdma_ctl status
 macos|ibv-devices||ibv_devices
 macos|system-profiler-thunderbolt||system_profiler SPThunderboltDataType -json
+macos|pmset||pmset -g
 END_OF_SOURCES
 }
 

@@ -62,6 +62,7 @@ labs    tshark                     -
 labs    tcpdump                    -
 labs    openssh-server             -
 labs    openssh-client             -
+labs    rsync                      -
 labs    iperf3                     -
 labs    libbenchmark-tools         -
 labs    python3-scipy              -

@@ -21,10 +21,14 @@ constexpr const char* kRdma =
 
 constexpr CauseRow kTable[] = {
     // files and options
-    {"config.mismatch", "ranks or agents have different options",
-     "the keys that differ, with both values", kFail},
-    {"config.version_mismatch", "an agent or rank is another version of plumbline",
-     "both versions, exchanged before anything else", kFail},
+    {"config.mismatch",
+     "ranks or agents have different options, or a host's environment other variables for ranks",
+     "the keys that differ, with both values", "fail; note for chip and memory"},
+    {"config.version_mismatch",
+     "another version of plumbline, of the system, or of what ranks need, than on most hosts; or a "
+     "release of macOS that does not fit the others' over RDMA",
+     "both versions; those of plumbline are exchanged before anything else",
+     "fail; warn for versions that neither plumbline nor the scenario names"},
     {"tcp.port_collision",
      "the window of ports and the master port overlap, or leave the port range",
      "the options alone", kFail},
@@ -92,7 +96,9 @@ constexpr CauseRow kTable[] = {
     {"link.errors", "the interface counts errors while the check runs",
      "error counters, before and after", kWarn},
     // addresses
-    {"ip.missing", "the data address is not on the host", "the host's addresses", kFail},
+    {"ip.missing",
+     "the data address is not on the host, or the coordinator's address not on the first host",
+     "the host's addresses", kFail},
     {"ip.wrong_subnet",
      "the address lies outside the subnet of the peer, and no route joins the two",
      "both addresses with their prefixes; routed pairs that work are healthy", kFail},
@@ -101,7 +107,9 @@ constexpr CauseRow kTable[] = {
     {"ip.duplicate", "two machines have the same data address",
      "two hardware addresses answer for it", kFail},
     {"ip.link_local_only", "there is only a self-assigned address where another one is expected",
-     "the host's addresses; a note when the host file asks for it", kFail},
+     "the host's addresses; a note when the host file asks for it, a warning behind an RDMA device "
+     "of its matrix",
+     kFail},
     {"ip.overlap", "a second interface of the host covers the same subnet",
      "both interfaces' prefixes", kFailOrWarn},
     // neighbours and routes
@@ -202,6 +210,12 @@ constexpr CauseRow kTable[] = {
      "unread bytes that do not get fewer between two looks while the sender still waits with more; "
      "a stopped process is job.stopped",
      "fail; warn while it works on something else"},
+    // what all hosts must have
+    {"artifact.missing",
+     "a folder or file that ranks need is not there, or parts that its own index names",
+     "the host's own look; artifact.differs: it is there, and not as on most hosts", kFail},
+    {"artifact.differs", "files of a model are not those of most hosts, or are cut off",
+     "lengths and SHA-256, of large files by samples; a safetensors file's own header", kFail},
     // servers of language models
     {"endpoint.unreachable", "no connection to the server comes about",
      "connections from every host: refused or unanswered; from some alone: the way, not the server",
@@ -217,7 +231,7 @@ constexpr CauseRow kTable[] = {
      "sum that is wrong",
      "its status and what it said; the question is 2 + 2", kFail},
     {"macos.local_network_privacy", "macOS refuses the process, not the network",
-     "the same target answers the system's own tool", kFail},
+     "the same target answers the system's own tool; who started the program is told", kFail},
 };
 
 // Do the parts of the pattern stand in the text, in their order? A part that begins or ends with a

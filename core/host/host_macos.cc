@@ -29,6 +29,8 @@ std::optional<uint64_t> sysctl_number(const char* name) {
 
 void read_names(HostFacts& facts) {
   facts.os = "macOS " + sysctl_text("kern.osproductversion").value_or("(version unknown)");
+  // As sw_vers(1) has it: machines of one release may be of different builds.
+  if (const auto build = sysctl_text("kern.osversion")) facts.os += " (" + *build + ")";
   utsname names{};
   if (uname(&names) != 0) return;
   facts.kernel = fmt::format("{} {} {}", names.sysname, names.release, names.machine);

@@ -11,12 +11,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/diagnosis/host_agent.h"
 #include "core/error.h"
 #include "core/host/host.h"
@@ -55,8 +57,15 @@ std::map<int, int64_t> read_queue_drops(const AgentCall& call);
 std::optional<std::vector<WatchNeighbour>> read_neighbours(const std::set<std::string>& first,
                                                            size_t most, const AgentCall& call);
 
+// What is not asked again at each look, because a program has to be started for it.
+struct SensorMemory {
+  std::mutex mutex;
+  std::map<std::string, std::string> cpu;
+  Deadline again = Deadline::after_ms(0);
+};
 // Fills in temperatures, throttled, cpu and, of interfaces that have none yet, carrier_changes.
 // `root`: for tests, else "/sys".
-void read_sensors(const std::vector<Nic>& nics, WatchState& state, const std::string& root);
+void read_sensors(const std::vector<Nic>& nics, WatchState& state, const std::string& root,
+                  SensorMemory& memory);
 
 }  // namespace plumbline

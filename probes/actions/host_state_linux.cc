@@ -184,7 +184,8 @@ std::optional<std::vector<WatchNeighbour>> read_neighbours(const std::set<std::s
   return out;
 }
 
-void read_sensors(const std::vector<Nic>& nics, WatchState& state, const std::string& root) {
+void read_sensors(const std::vector<Nic>& nics, WatchState& state, const std::string& root,
+                  SensorMemory&) {
   read_temperatures(root, state);
   read_cpu(root, state);
   read_sysfs_carriers(root, nics, state);

@@ -11,6 +11,7 @@
 #include "core/command.h"
 #include "core/number.h"
 #include "probes/actions/host_state.h"
+#include "probes/sources/macos_power.h"
 
 namespace plumbline {
 namespace {
@@ -69,6 +70,19 @@ void read_interfaces(Counters& counters) {
   ::freeifaddrs(head);
 }
 
+std::map<std::string, std::string> read_power(Deadline deadline) {
+  std::map<std::string, std::string> out;
+  if (const auto said = run_command({"pmset", "-g", "therm"}, deadline)) {
+    out = parse_pmset_therm(said->out);
+  }
+  if (const auto said = run_command({"pmset", "-g"}, deadline)) {
+    if (const auto low = parse_low_power_mode(said->out)) {
+      out["low_power_mode"] = *low ? "on" : "off";
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 Expected<Counters> read_counters(const CounterFilter& wanted) {
@@ -89,7 +103,18 @@ std::optional<std::vector<WatchNeighbour>> read_neighbours(const std::set<std::s
   return std::nullopt;
 }
 
-// powermetrics needs root, and the sensors have no public interface.
-void read_sensors(const std::vector<Nic>&, WatchState&, const std::string&) {}
+// powermetrics needs root, and the sensors have no public interface: what is left is what the
+// system's power management says. It is asked every few seconds at most, because a program has to
+// be started for it, twice.
+void read_sensors(const std::vector<Nic>&, WatchState& state, const std::string&,
+                  SensorMemory& memory) {
+  constexpr int64_t kEveryMs = 5000, kWithinMs = 1000;
+  const std::lock_guard lock(memory.mutex);
+  if (memory.again.passed()) {
+    memory.cpu = read_power(Deadline::after_ms(kWithinMs));
+    memory.again = Deadline::after_ms(kEveryMs);
+  }
+  state.cpu.insert(memory.cpu.begin(), memory.cpu.end());
+}
 
 }  // namespace plumbline

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -11,12 +12,14 @@
 #include "core/host/process_facts.h"
 #include "core/text.h"
 #include "probes/actions/actions.h"
+#include "probes/actions/artifact.h"
 #include "probes/actions/endpoint.h"
 #include "probes/actions/ends.h"
 #include "probes/actions/host_state.h"
 #include "probes/actions/neighbour.h"
 #include "probes/actions/rdma_climb.h"
 #include "probes/actions/rdma_meet.h"
+#include "probes/actions/software.h"
 #include "probes/agent_requests.h"
 #include "probes/evidence_query.h"
 #include "probes/job/look.h"
@@ -103,7 +106,7 @@ void read_live(const AskWatch& asked, const AgentCall& call, WatchState& state) 
 }
 
 // What cannot be read here is left out: the rest is still worth watching.
-Expected<WatchState> run_watch(const AskWatch& asked, const AgentCall& call) {
+Expected<WatchState> run_watch(const AskWatch& asked, const AgentCall& call, SensorMemory& memory) {
   WatchState state;
   auto nics = list_nics();
   if (!nics) return fail(nics.error());
@@ -121,7 +124,7 @@ Expected<WatchState> run_watch(const AskWatch& asked, const AgentCall& call) {
     if (!ends) continue;
     if (const auto route = look_up_route(*ends, call)) state.routes[peer.name] = route_text(*route);
   }
-  read_sensors(state.nics, state, "/sys");
+  read_sensors(state.nics, state, "/sys", memory);
   state.memory_bytes = resident_bytes();
   return state;
 }
@@ -157,7 +160,11 @@ std::vector<AgentRequest> host_requests() {
                                run_cores),
       AgentWire<AskCounters>::row("packet counters of this host's network stack", run_counters),
       AgentWire<AskWatch>::row(
-          "what may change here while others measure: links, routes, counters, heat", run_watch),
+          "what may change here while others measure: links, routes, counters, heat",
+          [memory = std::make_shared<SensorMemory>()](const AskWatch& asked,
+                                                      const AgentCall& call) {
+            return run_watch(asked, call, *memory);
+          }),
       AgentWire<AskJob>::row(
           "processes and TCP sockets of somebody's own job here, looked at twice", run_job),
       AgentWire<AskRdma>::row("what a program needs of an RDMA device, tried in a child process",
@@ -165,6 +172,9 @@ std::vector<AgentRequest> host_requests() {
       AgentWire<AskRdmaMeet>::row("tries RDMA with another host's agent, in a child process",
                                   meet_in_child),
       AgentWire<AskCommand>::row("runs a read-only command and returns its output", run_words),
+      AgentWire<AskSoftware>::row(
+          "versions of the system and of programs; variables that ranks heed", read_software),
+      AgentWire<AskArtifact>::row("the files of a model here, and a hash of each", read_artifact),
       AgentWire<AskEndpoint>::row("asks a server of language models, as its clients do",
                                   try_endpoint),
   };

@@ -67,6 +67,7 @@ void take_snapshots(ProbeContext& context) {
       fresh.version = host.version;
       fresh.build = host.build;
       fresh.agent_pid = host.agent_pid;
+      fresh.started_by = host.started_by;
       fresh.config = host.config;
       fresh.clock_offset_ns = host.clock_offset_ns;
       fresh.clock_uncertainty_ns = host.clock_uncertainty_ns;
@@ -337,9 +338,14 @@ void gather_evidence(ProbeContext& context, unsigned needs, const std::vector<Pr
   }
   if ((needs & kNeedCommand) != 0 && !stop()) run_commands(context, calls);
   if ((needs & kNeedRdma) != 0 && !stop()) gather_rdma(context);
+  if ((needs & kNeedSoftware) != 0 && !stop()) ask_software(context, calls);
   if ((needs & kNeedEndpoint) != 0 && !stop()) {
     say("asking the server of language models");
     ask_endpoints(context, calls);
+  }
+  if ((needs & kNeedArtifact) != 0 && !stop()) {
+    say("comparing files");
+    ask_artifacts(context, calls);
   }
   take_later_counters(context, false);
   if (any_may_flap_slowly(evidence)) {

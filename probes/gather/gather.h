@@ -87,6 +87,12 @@ size_t index_of(const EvidenceSet& evidence, const std::string& host);
 void gather_pairs(ProbeContext& context, unsigned needs, std::vector<std::string>& traces);
 void gather_quality(ProbeContext& context, unsigned needs);
 void gather_rdma(ProbeContext& context);
+// gather_equal.cc: what should be the same on all hosts, of each machine once.
+void ask_software(ProbeContext& context, const std::vector<ProbeCallSpec>& calls);
+void ask_artifacts(ProbeContext& context, const std::vector<ProbeCallSpec>& calls);
+// gather_privacy.cc: where a Mac refused connections at once, the same with Apple's own tools, and
+// who started the agent there. For use while the peers' listeners are still up.
+void ask_apples_tools(ProbeContext& context);
 // Where an agent may not send ARP requests of its own, the kernel's word comes late: it gives up
 // only after seconds. Asks again for the pairs that nothing else has settled; for use right behind
 // the attempts to connect.

@@ -69,6 +69,7 @@ class PairGatherer {
     match_captures(captures, traces);
     settle_neighbours(context_);
     burst_silent_pairs(context_, tasks_);
+    if ((needs_ & kNeedConnect) != 0) ask_apples_tools(context_);
     // Connections lie idle while others are measured.
     AgentBatch idle(context_);
     if (job_.idle_s > 0 && (needs_ & kNeedConnect) != 0) leave_idle(idle);

@@ -34,8 +34,10 @@ struct WatchState {
   std::map<std::string, int64_t> counters;
   std::map<std::string, double> temperatures;  // by sensor, degrees Celsius
   std::map<std::string, int64_t> throttled;    // by kind, since the start of the system
-  std::map<std::string, std::string> cpu;      // "scaling_governor", "scaling_max_freq" (kHz)
-  std::optional<uint64_t> memory_bytes;        // resident, of the agent
+  // "scaling_governor", "scaling_max_freq" (kHz); of a Mac "low_power_mode" ("on", "off") and the
+  // words of probes/sources/macos_power.h.
+  std::map<std::string, std::string> cpu;
+  std::optional<uint64_t> memory_bytes;  // resident, of the agent
   int64_t at_ns = 0;  // when the counters were read, by the host's monotonic clock; 0 = not told
   std::optional<std::vector<WatchNeighbour>> neighbours;  // for a live view only
 };

@@ -26,6 +26,8 @@ Judge judge_icmp, judge_firewall, judge_tcp_connect;
 Judge judge_mtu, judge_quality;
 // judge_rdma.cc: readiness, RDMA, a command on every host.
 Judge judge_host, judge_rdma, judge_command;
+// judge_equality.cc: what should be the same on all hosts.
+Judge judge_software, judge_artifact;
 // judge_endpoint.cc
 Judge judge_endpoint;
 

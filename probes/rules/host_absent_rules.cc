@@ -11,6 +11,12 @@
 namespace plumbline {
 namespace {
 
+// Of a self-assigned address in the host file.
+constexpr const char* kChanges =
+    "addresses of 169.254/16 change: a system that gets none from a DHCP server takes any of them, "
+    "and often another one when it starts anew; write ones that last into the host file, as "
+    "`plumbline hosts discover HOST...` plans them";
+
 class AbsentAddress {
  public:
   AbsentAddress(const EvidenceSet& evidence, const Checks& checks, const HostView& view,
@@ -235,12 +241,14 @@ class AbsentAddress {
                         : self_assigned && !any ? "ip.link_local_only"
                                                 : "ip.missing";
     const std::string seen = found.empty() ? "no address of this family" : join_words(found);
+    Remedy remedy = Remedy(add(place)).then(remove);
+    if (is_link_local_ip(wanted_.ip) && !is_v6(wanted_.ip)) remedy.say(kChanges);
     out_.push_back(
         Proposal(cause, Severity::kFail, job_.name)
             .confidence(job_.interface.empty() ? 0.9 : 1.0)
             .see(job_.name, key(),
                  fmt::format("{} is not on this host; {} has {}", wanted_.ip, place.name, seen))
-            .remedy(Remedy(add(place)).then(remove))
+            .remedy(remedy)
             .breaks(pairs())
             .take(checks_));
   }

@@ -37,6 +37,7 @@ class HostJudge {
     judge_clock();
     judge_conntrack();
     judge_limits();
+    judge_power();
   }
 
  private:
@@ -162,6 +163,16 @@ class HostJudge {
                               2 * needed));
     }
     say("limits", kPass, reason);
+  }
+
+  // Only Macs tell. A warning without a cause: nothing is busy or broken, the owner has chosen it.
+  void judge_power() {
+    const auto mode = host_.sysctls.find("pmset.low_power_mode");
+    if (mode == host_.sysctls.end()) return;
+    if (mode->second != "on") return say("power", kPass, "low power mode is off");
+    say("power", kWarn,
+        "low power mode is on, in which a Mac computes more slowly: sudo pmset -a lowpowermode 0 "
+        "(back with 1)");
   }
 
   const EvidenceSet& evidence_;

@@ -1,12 +1,12 @@
 // What a host says of itself, judged once for the checks and for the rules alike. Is it ready to
-// run ranks and to be measured: socket buffers, cores, load, clock, connection table, limits? Are
-// the names that it resolved usable, loopback, of another network, nothing? Which of the first
-// rungs of RDMA (verbs library, hardware, device, port, GID, locked memory) fails first? Of socket
-// buffers what a socket really gets decides: what it asked for and was granted, or, where nothing
-// was asked or the system refused it, how far the system's own tuning lets it grow. These two have
-// limits of their own (net.core.rmem_max and wmem_max; the third values of net.ipv4.tcp_rmem and
-// tcp_wmem; on macOS kern.ipc.maxsockbuf, and net.inet.tcp.autorcvbufmax and autosndbufmax). Pure
-// functions, thread-safe.
+// run ranks and to be measured: socket buffers, cores, load, clock, connection table, limits, low
+// power mode? Are the names that it resolved usable, loopback, of another network, nothing? Which
+// of the first rungs of RDMA (verbs library, hardware, device, port, GID, locked memory) fails
+// first? Of socket buffers what a socket really gets decides: what it asked for and was granted,
+// or, where nothing was asked or the system refused it, how far the system's own tuning lets it
+// grow. These two have limits of their own (net.core.rmem_max and wmem_max; the third values of
+// net.ipv4.tcp_rmem and tcp_wmem; on macOS kern.ipc.maxsockbuf, and net.inet.tcp.autorcvbufmax and
+// autosndbufmax). Pure functions, thread-safe.
 #pragma once
 
 #include <string>

@@ -14,6 +14,7 @@
 #include "probes/rules/pair_facts.h"
 #include "probes/rules/pair_filters.h"
 #include "probes/rules/pair_locate.h"
+#include "probes/rules/pair_privacy.h"
 #include "probes/rules/rules.h"
 
 namespace plumbline {
@@ -319,17 +320,16 @@ Candidates propose_local_network_privacy(const EvidenceSet& evidence, const Chec
       if (state_of(attempt) == PortState::kUnreachable) ports.push_back(attempt.port);
     }
     Finding& finding = candidate.finding;
-    finding.confidence = 0.9;
+    const PrivacyWords words = privacy_words(*view.from);
+    finding.confidence = words.confidence;
     finding.evidence = {
         {pair.from, ports.empty() ? "" : connect_key(pair, ports[0]),
          fmt::format("connecting to {} {}: EHOSTUNREACH (65)", pair.to_ip, ports_text(ports))},
         {pair.from, "",
          fmt::format("the system's own tool reaches the same address: {}",
                      tool_that_reached(view))}};
-    finding.remedy =
-        "# System Settings > Privacy & Security > Local Network: allow the program that started "
-        "this one (terminal, tmux, editor), then start it again; or start it from Terminal or "
-        "over ssh";
+    if (!words.started.empty()) finding.evidence.push_back({pair.from, "", words.started});
+    finding.remedy = words.remedy;
     set_ports(candidate, pair, ports, evidence.job);
     out.push_back(std::move(candidate));
   }

@@ -14,6 +14,8 @@ namespace {
 const std::vector<RuleRow> kRows = {
     {"config", kRungConfig, "problems in files; options or versions that differ between hosts",
      propose_config},
+    {"software", kRungConfig, "versions and variables that differ from what most hosts have",
+     propose_software},
     {"job.config", kRungConfig, "ranks of a job that were told different things",
      propose_job_config},
     {"job.worlds", kRungConfig, "ranks of a job that are a world of their own each",
@@ -29,6 +31,8 @@ const std::vector<RuleRow> kRows = {
      propose_job_processes},
     {"launch", kRungLaunch, "why no agent answers", propose_launch},
     {"host", kRungHost, "buffers, cores, load, clock, connection table, limits", propose_readiness},
+    {"artifact", kRungHost, "a model's files that are not there, or not as on most hosts",
+     propose_artifacts},
     {"topology.bridge_loop", kRungLink, "bridges that close a circle, or leave a port out",
      propose_bridges},
     {"topology", kRungLink, "Thunderbolt cables against the device matrix; circles through bridges",
@@ -47,6 +51,10 @@ const std::vector<RuleRow> kRows = {
      propose_absent},
     {"ip.link_local_only", kRungIp, "only a self-assigned address, or one named on purpose",
      propose_absent},
+    {"ip.link_local_only", kRungIp, "RDMA over a port whose only address is self-assigned",
+     propose_self_assigned},
+    {"ip.missing", kRungIp, "the address where rank 0 coordinates is not on the first host",
+     propose_coordinator},
     {"ip.mask_mismatch", kRungIp, "prefix lengths differ while one covers both ends",
      propose_masks},
     {"ip.wrong_subnet", kRungIp, "two subnets that no route joins", propose_subnets},
@@ -67,6 +75,8 @@ const std::vector<RuleRow> kRows = {
     {"path.slower_used", kRungRoute, "a faster common link is left unused", propose_slower_path},
     {"mtu.mismatch", kRungMtu, "two ends of one link with different MTUs", propose_mtu},
     {"rdma", kRungRdma, "the first rung of RDMA that fails", propose_rdma},
+    {"config.version_mismatch", kRungRdma, "releases of macOS whose frames over RDMA differ",
+     propose_releases},
     {"endpoint", kRungEndpoint, "how the server's answers end: none, full, stuck, wrong",
      propose_endpoints},
 };
@@ -79,7 +89,8 @@ const std::vector<RuleRow>& pair_rules() {
   static const std::vector<RuleRow> kTable = {
       {"icmp.blocked", kRungIcmp, "echo fails on a pair whose TCP works", propose_icmp_blocked},
       {"macos.local_network_privacy", kRungFirewall,
-       "EHOSTUNREACH without a packet, while the system's own tool reaches the same address",
+       "EHOSTUNREACH without a packet, while the system's own tool reaches the same address; whom "
+       "to allow, by who started the agent",
        propose_local_network_privacy},
       {"firewall.drop_inbound", kRungFirewall,
        "packets reach the host's wire and have no effect; or a rule of its input says so",

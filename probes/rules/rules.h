@@ -139,6 +139,12 @@ bool follows_on_host(const std::string& symptom, const std::string& cause);
 // host_start_rules.cc, host_launch_rules.cc: files, options, ports, names, agents, readiness, RDMA.
 Propose propose_config, propose_ports, propose_names, propose_launch, propose_readiness,
     propose_rdma;
+// host_releases.cc: config.version_mismatch of macOS where the job asks for RDMA.
+Propose propose_releases;
+// host_rdma_addresses.cc: ip.link_local_only behind a device of the matrix.
+Propose propose_self_assigned;
+// host_coordinator.cc: ip.missing of the address under which rank 0 coordinates.
+Propose propose_coordinator;
 // stack_rules.cc: what the user's own stack would take.
 Propose propose_stack;
 // host_link_rules.cc
@@ -170,6 +176,8 @@ Propose block_candidates;
 // connections.
 Propose propose_job_processes, propose_job_config, propose_job_places, propose_job_reading,
     propose_job_network, propose_job_worlds;
+// equality_rules.cc: config.* of versions and variables; artifact.*.
+Propose propose_software, propose_artifacts;
 // endpoint_rules.cc: all endpoint.* causes.
 Propose propose_endpoints;
 // pair_mtu.cc, pair_loss.cc, pair_rate.cc

@@ -120,5 +120,8 @@ Status parse_ulimit(const std::string& text, HostEvidence& host);
 Status parse_local_host_name(const std::string& text, HostEvidence& host);
 Status parse_rdma_ctl(const std::string& text, HostEvidence& host);
 Status parse_ibv_devices(const std::string& text, HostEvidence& host);
+// macos_power.cc: `pmset -g` (low power mode, kept as the value "pmset.low_power_mode": "on" or
+// "off").
+Status parse_pmset(const std::string& text, HostEvidence& host);
 
 }  // namespace plumbline

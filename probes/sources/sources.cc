@@ -177,6 +177,7 @@ const std::vector<SourceRow>& source_table() {
       {"system-profiler-thunderbolt", "macos", "system_profiler SPThunderboltDataType -json", "",
        "", true, parse_thunderbolt_profile,
        "Thunderbolt sockets, which computer is at their other end, how fast the links are"},
+      {"pmset", "macos", "pmset -g", "", "", true, parse_pmset, "is low power mode on"},
   };
   return kTable;
 }

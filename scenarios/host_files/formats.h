@@ -28,7 +28,7 @@ struct HostText {
 HostFile read_host_text(const HostText& in, Problems& problems);
 // For the key hosts.hostfile of a scenario: problems carry the file's name, and a file that names
 // no machines is one. `ranks` as in HostText.
-std::vector<ScenarioHost> hosts_of_file(const std::string& path, int ranks, Problems& problems);
+HostFile hosts_of_file(const std::string& path, int ranks, Problems& problems);
 
 // A host that the file does not name: "rank3".
 ScenarioHost unnamed_host(size_t rank, int ranks);

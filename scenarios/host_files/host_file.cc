@@ -144,7 +144,7 @@ OrProblems<std::vector<ScenarioHost>> load_hosts(const std::string& path) {
       std::vector<ScenarioProblem>{{path, why, "give the host file from which it was made"}});
 }
 
-std::vector<ScenarioHost> hosts_of_file(const std::string& path, int ranks, Problems& problems) {
+HostFile hosts_of_file(const std::string& path, int ranks, Problems& problems) {
   const std::string where = "$.hosts.hostfile";
   Problems own;
   HostFile file = read_file(path, where, ranks, Scenarios::kRefused, own);
@@ -154,7 +154,7 @@ std::vector<ScenarioHost> hosts_of_file(const std::string& path, int ranks, Prob
   problems.add_all(own.take(), [&](const std::string& at) {
     return at == where || at.rfind(path, 0) == 0 ? at : path + ": " + at;
   });
-  return std::move(file.hosts);
+  return file;
 }
 
 Expected<WrittenHostFile> write_host_file(const HostFile& file, const HostFileFormat& as,
@@ -213,6 +213,11 @@ Expected<std::string> coordinator_address(const HostFile& file) {
   return fail(ErrorCode::kConfig, "no address of rank 0 is known, under which it could coordinate",
               "write one that all others reach into `ips` (MLX) or `data` (our own form) of the "
               "first host");
+}
+
+std::string named_coordinator(const HostFile& file) {
+  const bool named = !file.coordinator.empty() || (!is_ring(file) && !file.ips.empty());
+  return named ? coordinator_address(file).value_or("") : "";
 }
 
 ScenarioHost unnamed_host(size_t rank, int ranks) {

@@ -85,5 +85,7 @@ Expected<std::vector<std::string>> ring_addresses(const HostFile& file, size_t i
 // Where rank 0 waits for the others: what our own form names, its first `ips`, or its first data
 // address.
 Expected<std::string> coordinator_address(const HostFile& file);
+// The same where the file names it beside the addresses under test; else empty.
+std::string named_coordinator(const HostFile& file);
 
 }  // namespace plumbline

@@ -167,9 +167,8 @@ Expected<std::string> write_own_form(const HostFile& file, int) {
   if (!file.backend.empty()) put("backend", file.backend);
   if (!file.envs.empty()) put("envs", envs_json(file));
   // Where `data` says it, that is enough.
-  const Expected<std::string> coordinator = coordinator_address(file);
-  const bool beside = !file.coordinator.empty() || (!is_ring(file) && !file.ips.empty());
-  if (coordinator && beside) put("coordinator", *coordinator);
+  const std::string coordinator = named_coordinator(file);
+  if (!coordinator.empty()) put("coordinator", coordinator);
   return "{" + head + "\"hosts\": " + lines_of(list, "") + "}\n";
 }
 

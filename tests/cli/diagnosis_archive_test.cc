@@ -119,6 +119,44 @@ TEST(DiagnosisArchive, UuidsAreOrdinalsThatStillFit) {
   EXPECT_EQ(find_cables(*fresh).cables.size(), 3u);
 }
 
+// A model's folder begins with its owner's home, and its files are called as the model is.
+TEST(DiagnosisArchive, ModelsAndInterpretersHaveNoNameAnyMore) {
+  EvidenceSet set = test::healthy_star(3);
+  for (HostEvidence& host : set.hosts) {
+    SoftwareEvidence& software = host.software.emplace();
+    software.python = "/Volumes/anna/.venv/bin/python3";
+    software.versions = {{"python", "3.12.1"}, {"mlx", "0.31.0"}};
+    software.python_error = "/Volumes/anna/.venv is locked";
+    software.versions["acme-secrets"] = "1.0";
+    host.unreadable = {"artifact: '~/models/secret-9b' is slow"};
+    ArtifactEvidence& artifact = host.artifacts.emplace_back();
+    artifact.path = "~/models/secret-9b";
+    artifact.folder = "/Volumes/anna/models/secret-9b";
+    artifact.found = true;
+    artifact.listed = true;
+    artifact.files = {{"anna.d/secret-9b", 7, "cafe1234"},
+                      {"secret-9b.safetensors", 700, "cafe5678"}};
+  }
+  set.hosts[1].software->versions["mlx"] = "0.30.0";
+  set.hosts[1].software->versions["acme-secrets"] = "0.9";
+  set.job.packages = {"acme-secrets"};
+  set.hosts[2].artifacts[0].files[1].bytes = 600;
+  set.hosts[2].artifacts[0].missing = {"secret-9b-2.safetensors"};
+  for (JobHost& host : set.job.hosts) host.ssh = "-p 22 -l anna " + host.name;
+  const Archive archive = archive_of(set);
+  for (const std::string* text : {&archive.evidence, &archive.doctor, &archive.text}) {
+    EXPECT_THAT(*text, Not(HasSubstr("anna")));
+    EXPECT_THAT(*text, Not(HasSubstr("secret")));
+    EXPECT_THAT(*text, Not(HasSubstr("cafe")));
+  }
+  EXPECT_THAT(archive.doctor, HasSubstr("/artifact1"));
+  EXPECT_THAT(archive.doctor, HasSubstr("rsync"));
+  EXPECT_THAT(archive.doctor, HasSubstr(".safetensors is 600 bytes long"));
+  const auto again = parse_evidence(archive.evidence);
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_EQ(causes(judge_evidence(*again)), causes(judge_evidence(set)));
+}
+
 TEST(DiagnosisArchive, ALetterThatIsNoHostIsLeftAlone) {
   EvidenceSet set = test::healthy_star(2);
   set.hosts[0].interfaces[0].state = "a";
@@ -183,6 +221,31 @@ TEST(DiagnosisArchive, HoldsNoNameOfAProcess) {
   // The diagnosis stays the same.
   const auto again = parse_evidence(archive.evidence);
   ASSERT_TRUE(again) << again.error().message();
+  EXPECT_EQ(causes(judge_evidence(*again)), causes(judge_evidence(set)));
+}
+
+// Who started the agent of a Mac is a name like others, but for those that every Mac has.
+TEST(DiagnosisArchive, OfStartersOnlyTheUsualOnesKeepTheirNames) {
+  EvidenceSet set = test::healthy_star(3);
+  set.hosts[0].system = "macos";
+  set.hosts[0].started_by = {"plumbline", "zsh", "acme-payroll", "iTerm.app", "launchd"};
+  set.hosts[0].commands = {{"nc", "/usr/bin/nc -z -v -w 2 10.10.0.2 29500", 0, "", ""}};
+  for (PortTry& attempt : test::pair(set, "mini1", "mini2").ports) {
+    const int port = attempt.port;
+    attempt = PortTry{};
+    attempt.port = port;
+    attempt.result = "unreachable";
+    attempt.error = "EHOSTUNREACH";
+  }
+  const Archive archive = archive_of(set);
+  for (const std::string& text : {archive.evidence, archive.doctor, archive.text}) {
+    EXPECT_THAT(text, Not(HasSubstr("acme-payroll")));
+  }
+  const auto again = parse_evidence(archive.evidence);
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_THAT(again->hosts[0].started_by,
+              testing::ElementsAre("plumbline", "zsh", "process1", "iTerm.app", "launchd"));
+  EXPECT_THAT(archive.doctor, HasSubstr("allow iTerm.app"));
   EXPECT_EQ(causes(judge_evidence(*again)), causes(judge_evidence(set)));
 }
 

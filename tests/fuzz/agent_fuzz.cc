@@ -60,8 +60,15 @@ void attack(const nlohmann::json& said) {
   constexpr int64_t kWithinMs = 5000;
   context.deadline = Deadline::after_ms(kWithinMs);
   std::vector<std::string> traces;
-  gather_evidence(context, kNeedSnapshot | kNeedRoutes | kNeedNeighbours | kNeedPing | kNeedConnect,
-                  {}, traces);
+  std::vector<ProbeCallSpec> calls(2);
+  calls[0].probe = "software";
+  calls[0].params["packages"] = "mlx";
+  calls[1].probe = "artifact";
+  calls[1].params["path"] = "~/models/m";
+  gather_evidence(context,
+                  kNeedSnapshot | kNeedRoutes | kNeedNeighbours | kNeedPing | kNeedConnect |
+                      kNeedSoftware | kNeedArtifact,
+                  calls, traces);
   const ProbeResult result = judge_evidence(std::move(context.evidence));
   check_plan(result);
   // An agent speaks for its own host only.

@@ -26,9 +26,11 @@ def require_ssh_lab():
 
 class SshCluster:
     """hosts[i] = {"name", "netns", "data", "control", "cache"}; `folder` holds keys, configurations and the hosts' caches. `prelude(host)` gives
-    shell commands that run before the host's sshd, in the mount namespace which all that is started over it will see."""
+    shell commands that run before the host's sshd, in the mount namespace which all that is started over it will see. `shell_level`: of shells
+    that ssh starts; below 2, bash reads ~/.bashrc."""
 
-    def __init__(self, size, prelude=None):
+    def __init__(self, size, prelude=None, shell_level=3):
+        self.shell_level = shell_level
         self.prelude = prelude or (lambda host: ":")
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="plumbline-ssh-lab-"))
         self.prefix = "pl%d" % os.getpid()
@@ -83,7 +85,7 @@ class SshCluster:
             "Port %d" % SSH_PORT, "ListenAddress " + host["control"], "HostKey %s" % (self.folder / ("key-" + name)), "PidFile none",
             "AuthorizedKeysFile %s" % (self.folder / "authorized_keys"), "UsePAM no", "PasswordAuthentication no",
             "KbdInteractiveAuthentication no", "PermitRootLogin prohibit-password", "StrictModes no", "UseDNS no",
-            "MaxStartups 100:30:200", 'SetEnv SHLVL=3 "XDG_CACHE_HOME=%s"' % host["cache"], *host.get("sshd", []), ""]))
+            "MaxStartups 100:30:200", 'SetEnv SHLVL=%d "XDG_CACHE_HOME=%s"' % (self.shell_level, host["cache"]), *host.get("sshd", []), ""]))
         return config
 
     def start_sshd(self, host):

@@ -13,6 +13,7 @@
 #include "probes/actions/actions.h"
 #include "probes/actions/host_state.h"
 #include "probes/gather/host_watcher.h"
+#include "probes/sources/macos_power.h"
 #include "tests/support/agents.h"
 
 namespace plumbline {
@@ -111,6 +112,28 @@ TEST(HostWatch, EveryKindOfChangeInWords) {
               IsEmpty());
 }
 
+// As read_sensors() of macOS fills it in.
+TEST(HostWatch, WhatAMacTellsOfItsPower) {
+  HostHistory history;
+  WatchState mac = state();
+  mac.cpu = parse_pmset_therm(
+      "Note: No thermal warning level has been recorded\n\tCPU_Speed_Limit \t= 100\n");
+  mac.cpu["low_power_mode"] = "off";
+  EXPECT_THAT(history.observe(mac, 1), IsEmpty());
+  mac.cpu = parse_pmset_therm("Thermal Warning Level = 1\n\tCPU_Speed_Limit \t= 63\n");
+  mac.cpu["low_power_mode"] = "on";
+  std::vector<std::string> texts;
+  for (const HostChange& each : history.observe(mac, 1)) {
+    texts.push_back(each.kind + ": " + each.text);
+  }
+  EXPECT_THAT(texts,
+              ElementsAre("cpu: low_power_mode off -> on", "cpu: speed_limit_percent 100 -> 63",
+                          "cpu: thermal_warning none -> level 1"));
+  // What pmset does not say once is no change.
+  mac.cpu.clear();
+  EXPECT_THAT(history.observe(mac, 1), IsEmpty());
+}
+
 TEST(HostWatch, SlowWarmingIsSeenToo) {
   HostHistory history;
   WatchState now = state();
@@ -175,7 +198,8 @@ class FakeSys {
     std::ofstream(root_ / name) << text << "\n";
   }
   WatchState read(WatchState out = {}) const {
-    read_sensors({nic("en1")}, out, root_.string());
+    SensorMemory memory;
+    read_sensors({nic("en1")}, out, root_.string(), memory);
     return out;
   }
 

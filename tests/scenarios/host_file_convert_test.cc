@@ -49,6 +49,18 @@ TEST(HostFiles, WrittenInTheirOwnFormTheyStayTheSame) {
   }
 }
 
+TEST(HostFiles, TheCoordinatorThatAFileNames) {
+  EXPECT_EQ(named_coordinator(read(kMesh)), "192.168.4.11");
+  EXPECT_EQ(named_coordinator(read(R"({"coordinator": "10.9.0.1", "hosts": [
+      {"name": "a", "ssh": "a", "data": "10.0.0.1/24"}]})")),
+            "10.9.0.1");
+  // What the ring uses is under test, and nobody else has said one.
+  for (const char* text : {kRing, kRingFile, kMpi, kOwn}) {
+    EXPECT_EQ(named_coordinator(read(text)), "") << text;
+  }
+  EXPECT_EQ(named_coordinator(HostFile{}), "");
+}
+
 TEST(HostFiles, MatrixAlone) {
   const WrittenHostFile out = converted(kMesh, "jaccl-matrix");
   EXPECT_EQ(out.text,

@@ -76,6 +76,25 @@ TEST(ScenarioHosts, HostFiles) {
   EXPECT_EQ(scenario->size(), 4u);
 }
 
+TEST(ScenarioHosts, TheCoordinatorOfTheirHostFile) {
+  const TempFolder folder;
+  folder.write("own.json", R"({"coordinator": "10.9.0.1", "hosts": [
+      {"name": "a", "ssh": "a", "data": "10.0.0.1/24"},
+      {"name": "b", "ssh": "b", "data": "10.0.0.2/24"}]})");
+  const auto named = load_scenario(
+      folder.write("s.json",
+                   R"({"plumbline": 1, "probes": ["ip"], "hosts": {"hostfile": "own.json"}})"),
+      vocabulary());
+  ASSERT_TRUE(named) << all_lines(named.error());
+  EXPECT_EQ(named->coordinator, "10.9.0.1");
+  EXPECT_EQ(named->hosts.size(), 2u);
+  const auto local = load_scenario(
+      folder.write("t.json", R"({"plumbline": 1, "probes": ["ip"], "hosts": {"local": 2}})"),
+      vocabulary());
+  ASSERT_TRUE(local) << all_lines(local.error());
+  EXPECT_EQ(local->coordinator, "");
+}
+
 TEST(ScenarioHosts, BadHostFiles) {
   const TempFolder folder;
   const auto problem = [&](const std::string& text) {

@@ -57,6 +57,13 @@ inline Vocabulary vocabulary() {
     endpoint.params.push_back({name, "text", "", "", ""});
   }
   v.probes.push_back(endpoint);
+  Descriptor software = named("software"), artifact = named("artifact");
+  for (const char* name : {"packages", "python"}) {
+    software.params.push_back({name, "text", "", "", ""});
+  }
+  artifact.params.push_back({"path", "text", "", "", ""});
+  v.probes.push_back(software);
+  v.probes.push_back(artifact);
   for (const char* name : {"tcp", "shm", "memory"}) v.transports.push_back(named(name));
   v.engines.push_back(named(kNativeEngine));
   for (const char* name : {"console", "csv", "plots", "links", "soak", "markdown", "html"}) {

@@ -257,6 +257,71 @@ TEST(PairTcp, MacOsRefusesTheProcess) {
   EXPECT_THAT(findings[0].remedy.text(), HasSubstr("Local Network"));
 }
 
+// The remedy of mini1 whose agent was started so, behind the tool's word.
+Finding refused_when_started_by(const std::vector<std::string>& names) {
+  EvidenceSet set = refused_on_macos();
+  test::host(set, "mini1").commands = {{"ping", "/sbin/ping -n -c 1 -t 2 10.10.0.2", 0, "", ""},
+                                       {"nc", "/usr/bin/nc -z -v -w 2 10.10.0.3 29500", 0, "", ""}};
+  test::host(set, "mini1").started_by = names;
+  const std::vector<Finding> findings = find(set);
+  EXPECT_THAT(test::named(findings), ElementsAre("macos.local_network_privacy mini1"));
+  return findings.empty() ? Finding() : findings[0];
+}
+
+// What its evidence says of who started the agent; the two pairs say it once.
+std::string starters_in(const Finding& finding) {
+  std::string out;
+  for (const Evidence& line : finding.evidence) {
+    if (line.text.find("started by") == std::string::npos) continue;
+    EXPECT_EQ(out, "");
+    out = line.text;
+  }
+  return out;
+}
+
+TEST(PairTcp, MacOsRefusesTheProgramThatStartedTheAgent) {
+  const Finding tmux = refused_when_started_by({"plumbline", "zsh", "tmux", "launchd"});
+  EXPECT_THAT(tmux.remedy.text(), HasSubstr("Local Network: allow tmux,"));
+  EXPECT_THAT(starters_in(tmux), HasSubstr("plumbline < zsh < tmux < launchd"));
+  EXPECT_TRUE(tmux.remedy.commands().empty()) << "nothing that a host says is a command";
+  const Finding cut = refused_when_started_by({"plumbline", "zsh"});
+  EXPECT_THAT(cut.remedy.text(), HasSubstr("allow zsh, or what that was started from"));
+  EXPECT_THAT(starters_in(cut), HasSubstr("not known"));
+  // Nobody knows, or nobody may say.
+  EXPECT_THAT(refused_when_started_by({}).remedy.text(),
+              HasSubstr("allow the program that started this one"));
+  EXPECT_THAT(refused_when_started_by({"plumbline", "?", "launchd"}).remedy.text(),
+              HasSubstr("allow the outermost of the programs"));
+}
+
+TEST(PairTcp, MacOsIsNotKnownToRefuseWhatComesOverSshOrFromTerminal) {
+  const Finding over =
+      refused_when_started_by({"plumbline", "zsh", "sshd-session", "sshd", "launchd"});
+  EXPECT_THAT(starters_in(over), HasSubstr("not known to ask"));
+  EXPECT_THAT(over.remedy.text(), testing::Not(HasSubstr("allow sshd")));
+  EXPECT_THAT(over.remedy.text(), HasSubstr("restart this Mac"));
+  const Finding terminal =
+      refused_when_started_by({"plumbline", "zsh", "login", "Terminal.app", "launchd"});
+  EXPECT_THAT(starters_in(terminal), HasSubstr("not known to ask about what Terminal starts"));
+  EXPECT_THAT(terminal.remedy.text(), testing::Not(HasSubstr("allow Terminal")));
+  EXPECT_LT(over.confidence, refused_when_started_by({"plumbline", "launchd"}).confidence);
+}
+
+// Evidence may come from anywhere.
+TEST(PairTcp, NamesOfStartersThatAreNoneAreNotShown) {
+  const std::vector<std::string> hostile = {"a\nkill 1", "$(reboot)", "/Volumes/me/x",
+                                            std::string(10'000, 'a'), "\x1b[31m"};
+  for (const std::string& name : hostile) {
+    const Finding finding = refused_when_started_by({"plumbline", name, "launchd"});
+    for (const std::string& text : {finding.remedy.text(), starters_in(finding)}) {
+      EXPECT_EQ(text.find(name), std::string::npos);
+      EXPECT_LT(text.size(), 600u);
+    }
+  }
+  const Finding many = refused_when_started_by(std::vector<std::string>(5'000, "zsh"));
+  EXPECT_LT(starters_in(many).size(), 600u);
+}
+
 TEST(PairTcp, WithoutTheToolsWordItIsNotPrivacy) {
   EvidenceSet set = refused_on_macos();
   for (const std::string& cause : causes(set)) {
