@@ -49,6 +49,10 @@ Expected<std::vector<ScenarioHost>> hosts_of_words(const std::vector<std::string
   constexpr std::string_view kNamespace = "netns:";
   std::vector<ScenarioHost> out;
   for (const std::string& word : words) {
+    if (std::error_code code; word.ends_with(".json") && fs::exists(word, code)) {
+      return fail(usage_error("discover takes names of hosts, and " + word + " is a file",
+                              "--since " + word + " asks the hosts of that file again"));
+    }
     ScenarioHost host;
     if (word.rfind(kNamespace, 0) == 0) {
       host.name = host.netns = word.substr(kNamespace.size());
@@ -174,7 +178,10 @@ void list_lines(const std::string& title, const std::vector<std::string>& lines,
 }
 
 void add_setup(const DiscoveredFile& made, std::string& out) {
-  if (made.setup.empty()) return;
+  if (made.setup.empty()) {
+    out += "\nnothing has to be done on the hosts: all addresses are in place\n";
+    return;
+  }
   out += "\nto be done before the first run, as root (lost when the host restarts):\n";
   for (const HostSetup& host : made.setup) {
     out += "  on " + host.host + "\n";
@@ -186,8 +193,9 @@ void add_setup(const DiscoveredFile& made, std::string& out) {
 
 std::string in_words(const Discovery& found) {
   const CableGraph& graph = found.graph;
-  std::string out = fmt::format("{}, {}: {}\n", counted(graph.hosts.size(), "host"),
-                                counted(graph.cables.size(), "cable"), graph.shape);
+  std::string out = fmt::format(
+      "{}, {}: {}\n", counted(graph.hosts.size(), "host"), counted(graph.cables.size(), "cable"),
+      graph.shape == "other" ? "neither mesh nor ring nor star" : graph.shape);
   for (const Cable& cable : graph.cables) {
     const std::string facts = facts_of(cable);
     out += fmt::format("  {} - {}{}\n", place_of(graph, cable.a), place_of(graph, cable.b),
@@ -279,15 +287,14 @@ json as_json(const Discovery& found, const std::string& text) {
 }
 
 NetworkDrawing drawing_of(const CableGraph& graph) {
-  NetworkDrawing out{"cables", graph.shape, "interface/interface", graph.hosts, {}};
+  NetworkDrawing out{"cables", graph.shape, "the interface at each end", graph.hosts, {}};
   for (const Cable& cable : graph.cables) {
     const auto name = [](const CableEnd& end) {
       return end.interface.empty() ? std::string("?") : end.interface;
     };
-    std::string label = name(cable.a) + "/" + name(cable.b);
-    if (cable.speed_bps) label += " " + describe_bit_rate(*cable.speed_bps);
     out.edges.push_back({static_cast<int>(cable.a.host), static_cast<int>(cable.b.host),
-                         std::move(label), cable.hubs > 0, false});
+                         cable.speed_bps ? describe_bit_rate(*cable.speed_bps) : std::string(),
+                         cable.hubs > 0, false, name(cable.a), name(cable.b)});
   }
   if (!graph.cables.empty()) return out;
   for (const SharedNetwork& shared : graph.networks) {
@@ -302,13 +309,16 @@ NetworkDrawing drawing_of(const CableGraph& graph) {
 
 // ---- writing ----
 
-Status write_pictures(const Discovery& found, const Args& args) {
+Status write_pictures(const Discovery& found, const Args& args, Context& context) {
   const NetworkDrawing drawing = drawing_of(found.graph);
-  if (args.has("dot")) {
-    if (Status done = write_text_file(args.get("dot"), network_dot(drawing)); !done) return done;
-  }
-  if (args.has("svg")) return write_text_file(args.get("svg"), network_svg(drawing));
-  return {};
+  const auto write = [&](const char* flag, std::string (*draw)(const NetworkDrawing&)) -> Status {
+    if (!args.has(flag)) return {};
+    if (Status done = write_text_file(args.get(flag), draw(drawing)); !done) return done;
+    *context.err << clean("plumbline: wrote " + args.get(flag)) << "\n";
+    return {};
+  };
+  if (Status dot = write("dot", network_dot); !dot) return dot;
+  return write("svg", network_svg);
 }
 
 // Why no host file is written; empty = nothing stands in the way.
@@ -347,7 +357,7 @@ int finish(Discovery& found, const Args& args, Context& context) {
     *context.out << in_words(found);
     if (!args.has("out") && why.empty()) *context.out << "\nhost file:\n" << text;
   }
-  if (const Status drawn = write_pictures(found, args); !drawn) {
+  if (const Status drawn = write_pictures(found, args, context); !drawn) {
     return usage_failure(context, drawn.error());
   }
   if (!why.empty()) {
@@ -358,7 +368,9 @@ int finish(Discovery& found, const Args& args, Context& context) {
   if (const Status done = replace_text_file(args.get("out"), text, "choose another --out"); !done) {
     return usage_failure(context, done.error());
   }
-  *context.err << clean("plumbline: wrote " + args.get("out")) << "\n";
+  *context.err << clean("plumbline: wrote " + args.get("out") + "; next: plumbline doctor " +
+                        args.get("out"))
+               << "\n";
   return 0;
 }
 

@@ -101,6 +101,7 @@ std::string not_checked(const std::vector<Looked>& probes, bool anything_probed)
   for (const Looked& probe : probes) {
     if (probe.at_all()) continue;
     command += " --only " + probe.probe;
+    if (probe.probe == "artifact") command += " --model PATH";
     why.push_back(probe.probe + " (" +
                   (!anything_probed ? "nothing was probed"
                    : probe.worst == nullptr

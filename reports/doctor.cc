@@ -58,7 +58,9 @@ void write_finding(DoctorWriter& writer, const Finding& finding, bool all) {
 
 std::string count_text(const DoctorReport& report) {
   if (report.checks.empty()) return "0 checks: there was nothing to ask";
-  return tally_of(report.checks, report.findings).text("check");
+  const Tally tally = tally_of(report.checks, report.findings);
+  const bool nothing = tally.of(Standing::kSkipped) + tally.of(Standing::kUnknown) == tally.total();
+  return tally.text("check") + (nothing ? "; nothing could be looked at" : "");
 }
 
 // Advice is printed, so that whoever runs the section meets it.

@@ -94,9 +94,13 @@ std::string network_dot(const NetworkDrawing& drawing) {
     out += fmt::format("  r{} [label={}];\n", host, dot_quoted(drawing.names[host]));
   }
   for (const DrawnEdge& edge : drawing.edges) {
-    out += fmt::format("  r{} -- r{} [label={}, color=\"{}\"{}];\n", edge.a, edge.b,
+    const auto end = [](const char* name, const std::string& text) {
+      return text.empty() ? std::string() : fmt::format(", {}={}", name, dot_quoted(text));
+    };
+    out += fmt::format("  r{} -- r{} [label={}, color=\"{}\"{}{}{}];\n", edge.a, edge.b,
                        dot_quoted(edge.label), edge.bad ? kBad : kGood,
-                       edge.dashed ? ", style=dashed" : "");
+                       edge.dashed ? ", style=dashed" : "", end("taillabel", edge.at_a),
+                       end("headlabel", edge.at_b));
   }
   return out + "}\n";
 }
@@ -127,9 +131,17 @@ std::string network_svg(const NetworkDrawing& drawing) {
         "stroke-width=\"{}\"{}/>\n",
         a.x + off.x, a.y + off.y, b.x + off.x, b.y + off.y, edge.bad ? kBad : kGood,
         edge.bad ? 4 : 2, edge.dashed ? " stroke-dasharray=\"6 4\"" : "");
-    // Off the middle, where diagonals cross.
-    labels += svg_text(a.x * 0.62 + b.x * 0.38 + off.x, a.y * 0.62 + b.y * 0.38 + off.y, edge.label,
-                       edge.bad ? kBad : "#333333", 11);
+    // So far from the first end towards the other one.
+    const auto write = [&](double share, const std::string& text) {
+      if (text.empty()) return;
+      labels += svg_text(a.x + (b.x - a.x) * share + off.x, a.y + (b.y - a.y) * share + off.y, text,
+                         edge.bad ? kBad : "#333333", 11);
+    };
+    const bool ends_named = !edge.at_a.empty() || !edge.at_b.empty();
+    constexpr double kOffMiddle = 0.38, kBesideEnd = 0.24;  // diagonals cross in the middle
+    write(ends_named ? 0.42 : kOffMiddle, edge.label);
+    write(kBesideEnd, edge.at_a);
+    write(1 - kBesideEnd, edge.at_b);
   }
   out += labels;
   for (size_t host = 0; host < places.size(); ++host) {

@@ -13,6 +13,7 @@ struct DrawnEdge {
   std::string label;
   bool dashed = false;  // they are not joined directly
   bool bad = false;
+  std::string at_a = {}, at_b = {};  // beside the ends: the interfaces; empty = nothing
 };
 
 struct NetworkDrawing {

@@ -47,14 +47,44 @@ std::map<std::string, std::vector<std::string>> faces_of(const HostFile& file,
   return out;
 }
 
+// Two hosts with an address each in one network that is theirs alone: a cable's. "10.7.0.0/30".
+std::map<std::string, std::vector<std::string>> cable_networks(const HostFile& file) {
+  constexpr int kLeastPrefix = 30;
+  std::map<std::string, std::vector<std::string>> out;
+  for (const ScenarioHost& host : file.hosts) {
+    for (const std::string& address : host.data) {
+      const Cidr cidr = parse_cidr(address);
+      if (is_v6(cidr.ip) || cidr.prefix < kLeastPrefix) continue;
+      out[network_of(cidr.ip, cidr.prefix)].push_back(host.name + " " + address);
+    }
+  }
+  std::erase_if(out, [](const auto& each) { return each.second.size() != 2; });
+  return out;
+}
+
+void compare_cables(const HostFile& old, const HostFile& fresh, std::vector<std::string>& out) {
+  const auto then = cable_networks(old), now = cable_networks(fresh);
+  if (then.empty()) return;  // forms other than our own have no such addresses
+  for (const auto& [network, ends] : then) {
+    if (now.count(network) == 0) {
+      out.push_back(fmt::format("the cable {} is not there, or has lost its addresses",
+                                join_words(ends, " - ")));
+    }
+  }
+  for (const auto& [network, ends] : now) {
+    if (then.count(network) == 0) out.push_back("new: the cable " + join_words(ends, " - "));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> changes_since(const HostFile& before_it, const HostFile& fresh) {
   const HostFile old = called_alike(before_it, fresh);
   std::vector<std::string> out;
   for (const ScenarioHost& host : old.hosts) {
-    if (host_called(fresh, host.name) == nullptr) out.push_back(host.name + ": is gone");
+    if (host_called(fresh, host.name) == nullptr) out.push_back(host.name + ": was not asked");
   }
+  compare_cables(old, fresh, out);
   for (const ScenarioHost& host : fresh.hosts) {
     const ScenarioHost* const before = host_called(old, host.name);
     if (before == nullptr) {

@@ -293,7 +293,7 @@ TEST(Doctor, OnlyGivesTheVerdictOfTheNamedProbe) {
 TEST(Doctor, ColumnsSetTheWidthAlsoInAPipe) {
   const auto widest = [](const std::string& columns) {
     const Finished done =
-        run_program(plumbline_argv({"doctor", "--only", "config", "--port-base", "auto"}),
+        run_program(plumbline_argv({"doctor", "--only", "ports", "-v", "--port-base", "auto"}),
                     {"COLUMNS=" + columns});
     size_t most = 0;
     std::istringstream lines(done.out);

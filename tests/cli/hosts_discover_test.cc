@@ -127,8 +127,11 @@ TEST_F(Discover, JsonAndPicturesTellTheSame) {
   EXPECT_EQ(all["backend"], "jaccl");
   EXPECT_EQ(all["setup"].size(), 2u);
   EXPECT_THAT(done.out, Not(HasSubstr("-4000-8000-")));
-  EXPECT_THAT(text_of(path("a.dot")), HasSubstr("label=\"en2/en4 80 Gbit/s\""));
-  EXPECT_THAT(text_of(path("a.svg")), AllOf(HasSubstr("en3/en3 80 Gbit/s"), HasSubstr("</svg>")));
+  EXPECT_THAT(
+      text_of(path("a.dot")),
+      HasSubstr("label=\"80 Gbit/s\", color=\"#0072B2\", taillabel=\"en2\", headlabel=\"en4\""));
+  EXPECT_THAT(text_of(path("a.svg")),
+              AllOf(HasSubstr(">en3</text>"), HasSubstr(">80 Gbit/s</text>"), HasSubstr("</svg>")));
 }
 
 TEST_F(Discover, WhatHasChangedSinceAFileIsTold) {

@@ -311,8 +311,15 @@ TEST(Discovered, WhatHasChangedIsNamed) {
               AllOf(Contains("mac1: towards mac2 rdma_en3 instead of rdma_en2"),
                     Contains("mac1: towards mac3 rdma_en2 instead of rdma_en3"),
                     Contains(HasSubstr("mac2: addresses "))));
+  PaperCluster pulled = test::paper_mesh(3);
+  test::give_addresses(pulled);
+  pulled.macs[0].sockets[0].ip.clear();  // its link is down, and its address gone with it
+  pulled.macs[0].sockets[0].peer.clear();
+  pulled.macs[1].sockets[0].peer.clear();
+  EXPECT_THAT(changes_since(before, made_of(pulled).file),
+              Contains(HasSubstr("the cable mac1 10.7.0.1/30 - mac2 10.7.0.2/30 is not there")));
   PaperCluster fewer = test::paper_pair();
-  EXPECT_THAT(changes_since(before, made_of(fewer).file), Contains("mac3: is gone"));
+  EXPECT_THAT(changes_since(before, made_of(fewer).file), Contains("mac3: was not asked"));
   for (test::PaperMac& mac : cluster.macs) mac.rdma = false;
   EXPECT_THAT(changes_since(before, made_of(cluster).file),
               Contains("backend ring instead of jaccl"));
