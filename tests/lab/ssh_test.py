@@ -219,10 +219,12 @@ class Tests:
         done = self.cluster.run(PROGRAM, "run", shipped, "--hosts", path, "--out", out, "--rounds", "20", timeout=240)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         items = [line for line in done.stdout.splitlines() if line[:1] == "[" and line[5:6] == "]"]
-        assert len(items) == 9 and not any(line.startswith(("[FAIL]", "[ -- ]")) for line in items), items
+        assert len(items) == 11 and not any(line.startswith(("[FAIL]", "[ -- ]")) for line in items), items
+        assert items[2].startswith("[ ok ] System, Python, mlx"), items
+        assert items[3].startswith("[skip] The model") and "--model PATH" in items[3], items
         # The file names RDMA devices and this machine has none: a warning in a run, which goes on over tcp.
-        assert items[2].startswith("[warn] RDMA") and "rdma.no_device" in items[2], items
-        assert all(line.startswith("[ ok ]") and "over tcp" in line for line in items[5:]), items
+        assert items[4].startswith("[warn] RDMA") and "rdma.no_device" in items[4], items
+        assert all(line.startswith("[ ok ]") and "over tcp" in line for line in items[7:]), items
         phases = records_of(out)
         assert {r["outcome"] for r in phases} == {"passed"}, {r["reason"] for r in phases}
         assert max(r["time_ns"]["n"] for r in phases if r["cell"]["kind"] == "bandwidth") == 20
