@@ -200,7 +200,9 @@ Status keep_story(const PreparedRun& run) {
 // with as many places as they have.
 Status settle_hosts(PreparedRun& run, Caller& caller, int& code) {
   const RunRequest& asked = run.asked;
-  const std::string first = run.scenario.hosts.front().name;
+  // Inside a launcher there are none yet.
+  const std::string first =
+      run.scenario.hosts.empty() ? std::string() : run.scenario.hosts.front().name;
   const Status hosts =
       asked.place ? take_launched(run, caller) : exclude_hosts(asked.exclude, run.scenario.hosts);
   if (!hosts) {
