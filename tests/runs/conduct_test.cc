@@ -273,6 +273,24 @@ TEST(PrepareRun, AListThatTheseHostsCannotTakeIsRefusedInItsOwnWords) {
   EXPECT_EQ(refused.error().errors.front().what, "local0");
 }
 
+// The address of a coordinator is the first host's: where that one is left out, nobody has it.
+TEST(PrepareRun, TheCoordinatorGoesWithTheHostWhoseAddressItIs) {
+  const ScratchFolder scratch;
+  const auto coordinator_without = [&](const std::string& name) {
+    Listener listener;
+    RunRequest request = request_for(scratch.path(name));
+    request.scenario.hosts.push_back(request.scenario.hosts.back());
+    request.scenario.hosts.back().name = "local2";
+    request.scenario.coordinator = "192.168.4.11";
+    request.exclude = {name};
+    const auto prepared = prepare_run(std::move(request), listener);
+    EXPECT_TRUE(prepared) << prepared.error().errors.front().message();
+    return prepared ? prepared->scenario.coordinator : std::string("not prepared");
+  };
+  EXPECT_EQ(coordinator_without("local2"), "192.168.4.11");
+  EXPECT_EQ(coordinator_without("local0"), "");
+}
+
 TEST(PrepareRun, WhatIsWrongIsAnErrorWithItsExitCode) {
   const ScratchFolder scratch;
   Listener listener;
