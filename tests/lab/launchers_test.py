@@ -168,7 +168,7 @@ def judge_shipped(name, argv, folder, environment=None):
                 "--port-base", "auto", "--master-port", PORT], environment)
     check(done.returncode == 0, "%s: jaccl_mesh.json ends with 0 (%d)" % (name, done.returncode))
     marks = [line[:6] for line in done.stdout.splitlines() if line[:1] == "[" and line[5:6] == "]"]
-    check(len(marks) == 9 and marks[5:] == ["[ ok ]"] * 4 and "[FAIL]" not in marks, "%s: its checklist: %s" % (name, marks))
+    check(len(marks) == 11 and marks[7:] == ["[ ok ]"] * 4 and "[FAIL]" not in marks, "%s: its checklist: %s" % (name, marks))
     if done.returncode != 0:
         print(done.stdout[-2000:], done.stderr[-2000:])
 

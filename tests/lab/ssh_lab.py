@@ -29,7 +29,9 @@ class SshCluster:
     shell commands that run before the host's sshd, in the mount namespace which all that is started over it will see. `shell_level`: of shells
     that ssh starts; below 2, bash reads ~/.bashrc."""
 
-    def __init__(self, size, prelude=None, shell_level=3):
+    shell_level = 3
+
+    def __init__(self, size, prelude=None, shell_level=shell_level):
         self.shell_level = shell_level
         self.prelude = prelude or (lambda host: ":")
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="plumbline-ssh-lab-"))
