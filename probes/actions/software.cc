@@ -23,7 +23,8 @@
 namespace plumbline {
 namespace {
 
-constexpr size_t kMostPackages = 32, kMostPythonOut = 64 << 10, kMostEnvironment = 1 << 20;
+constexpr size_t kMostPackages = 32, kMostPythonOut = 64 << 10, kMostEnvironment = 1 << 20,
+                 kMostUserEntry = 64 << 10;
 constexpr int64_t kLongestAskMs = 30'000;
 
 // Reads the list of what is installed and imports nothing of it. Packages in the current folder are
@@ -182,7 +183,11 @@ JobVariables parse_environment(std::string_view text) {
 // variables that sshd sets, and so with the files that it reads then. Bash reads ~/.bashrc when
 // SSH_CLIENT is set, as some systems build it.
 JobVariables variables_over_ssh(Deadline deadline) {
-  const passwd* user = ::getpwuid(::geteuid());
+  // getpwuid() would answer in memory that all threads share, and requests run side by side.
+  passwd entry;
+  passwd* user = nullptr;
+  std::vector<char> texts(kMostUserEntry);
+  ::getpwuid_r(::geteuid(), &entry, texts.data(), texts.size(), &user);
   if (user == nullptr || user->pw_shell == nullptr || user->pw_shell[0] != '/') return {};
   const bool macos = std::string_view(own_system()) == "macos";
   const std::string path =

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 
 #include "core/file.h"
 #include "core/json.h"
@@ -47,7 +48,7 @@ class EqualHosts : public ::testing::Test {
       row.run = [this, host, run = row.run, name = row.name](
                     const nlohmann::json& params,
                     const AgentCall& call) -> Expected<nlohmann::json> {
-        ++asked_[host + " " + name];
+        count(host + " " + name);
         if (host == refusing_) return fail(ErrorCode::kUnsupported, "not today");
         nlohmann::json own = params;
         if (name == "artifact") {
@@ -58,7 +59,7 @@ class EqualHosts : public ::testing::Test {
         if (reply && name == "artifact") (*reply)["path"] = params.at("path");
         if (reply && name == "software") {
           (*reply)["versions"]["python"] = "3.12.1";
-          (*reply)["versions"]["mlx"] = mlx_[host];
+          (*reply)["versions"]["mlx"] = mlx_.at(host);
         }
         return reply;
       };
@@ -70,6 +71,12 @@ class EqualHosts : public ::testing::Test {
            }});
     }
     return make_in_process_agent(host, std::move(requests));
+  }
+
+  // The hosts are asked at the same time, each by a thread.
+  void count(const std::string& question) {
+    const std::lock_guard lock(mutex_);
+    ++asked_[question];
   }
 
   ProbeResult probe(std::vector<ProbeCallSpec> calls) {
@@ -103,7 +110,8 @@ class EqualHosts : public ::testing::Test {
 
   TemporaryFolder folder_;
   std::map<std::string, std::string> mlx_ = {{"mini1", "1.0"}, {"mini2", "1.0"}, {"mini3", "1.0"}};
-  std::map<std::string, int> asked_;
+  std::mutex mutex_;
+  std::map<std::string, int> asked_;  // guarded by mutex_ while a probe runs
   std::string refusing_;
 };
 
