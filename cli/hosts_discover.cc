@@ -191,11 +191,14 @@ void add_setup(const DiscoveredFile& made, std::string& out) {
   }
 }
 
+std::string shape_of(const CableGraph& graph) {
+  return graph.shape == "other" ? "neither mesh nor ring nor star" : graph.shape;
+}
+
 std::string in_words(const Discovery& found) {
   const CableGraph& graph = found.graph;
-  std::string out = fmt::format(
-      "{}, {}: {}\n", counted(graph.hosts.size(), "host"), counted(graph.cables.size(), "cable"),
-      graph.shape == "other" ? "neither mesh nor ring nor star" : graph.shape);
+  std::string out = fmt::format("{}, {}: {}\n", counted(graph.hosts.size(), "host"),
+                                counted(graph.cables.size(), "cable"), shape_of(graph));
   for (const Cable& cable : graph.cables) {
     const std::string facts = facts_of(cable);
     out += fmt::format("  {} - {}{}\n", place_of(graph, cable.a), place_of(graph, cable.b),
@@ -287,7 +290,7 @@ json as_json(const Discovery& found, const std::string& text) {
 }
 
 NetworkDrawing drawing_of(const CableGraph& graph) {
-  NetworkDrawing out{"cables", graph.shape, "the interface at each end", graph.hosts, {}};
+  NetworkDrawing out{"cables", shape_of(graph), "the interface at each end", graph.hosts, {}};
   for (const Cable& cable : graph.cables) {
     const auto name = [](const CableEnd& end) {
       return end.interface.empty() ? std::string("?") : end.interface;

@@ -12,6 +12,7 @@
 #include "core/record/record.h"
 #include "core/record/roof.h"
 #include "core/units.h"
+#include "reports/alike.h"
 #include "reports/text.h"
 #include "reports/view.h"
 
@@ -266,7 +267,9 @@ void add_introduction(const ReportInput& input, const View& view, Document& docu
   document.paragraph(cost_text(input.records));
   document.paragraph(checks_text(input));
   std::vector<std::string> findings;
-  for (const Finding& finding : input.findings) findings.push_back(finding_text(finding));
+  for (const Finding& finding : alike_as_one(input.findings)) {
+    findings.push_back(finding_text(finding));
+  }
   document.list(findings);
 }
 

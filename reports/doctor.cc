@@ -9,6 +9,7 @@
 #include "core/record/tally.h"
 #include "core/shell_words.h"
 #include "core/text.h"
+#include "reports/alike.h"
 #include "reports/doctor_writer.h"
 #include "reports/text.h"
 
@@ -22,15 +23,15 @@ constexpr size_t kMostEvidence = 5;  // lines for a terminal; --json has all
 // The other end of `doctor --peer ADDRESS`, whose two hosts are "here" and "peer".
 constexpr const char* kThere = "peer";
 
-std::string said_title(Finding finding) {
+Finding as_said(Finding finding) {
   for (std::string* host : {&finding.host, &finding.peer}) {
     if (*host == kThere) *host = "the peer";
   }
-  return clean(title_of(finding));
+  return finding;
 }
 
 void write_finding(DoctorWriter& writer, const Finding& finding, bool all) {
-  std::string title = said_title(finding);
+  std::string title = clean(title_of(finding));
   if (finding.confidence < 1)
     title += fmt::format(", confidence {:.0f} %", 100 * finding.confidence);
   writer.headline(style_of(finding.outcome), "", title);
@@ -136,7 +137,7 @@ DoctorReport only_asked(DoctorReport report, const std::vector<std::string>& pro
       Finding alone;
       alone.cause = finding.cause;
       alone.host = finding.host;
-      report.left_out.push_back(said_title(alone));
+      report.left_out.push_back(clean(title_of(as_said(alone))));
     }
   }
   report.findings = std::move(kept);
@@ -171,7 +172,10 @@ std::string doctor_text(const DoctorReport& report, int width, bool colour, bool
     }
     writer.blank();
   }
-  for (const Finding& finding : report.findings) {
+  std::vector<Finding> said;
+  said.reserve(report.findings.size());
+  for (const Finding& finding : report.findings) said.push_back(as_said(finding));
+  for (const Finding& finding : alike_as_one(said)) {
     write_finding(writer, finding, all);
     writer.blank();
   }

@@ -8,6 +8,7 @@
 #include "core/diagnosis/finding.h"
 #include "core/record/tally.h"
 #include "core/units.h"
+#include "reports/alike.h"
 #include "reports/content.h"
 #include "reports/doctor.h"
 #include "reports/html/page.h"
@@ -183,7 +184,7 @@ void write_finding(const Finding& finding, HtmlWriter& html) {
 }
 
 void write_findings(const Page& page, HtmlWriter& html) {
-  const std::vector<Finding>& findings = page.input->findings;
+  const std::vector<Finding> findings = alike_as_one(page.input->findings);
   if (findings.empty()) return;
   html.element("h3", "Causes and remedies");
   for (size_t i = 0; i < std::min(findings.size(), page.limits.listed); ++i) {

@@ -140,9 +140,8 @@ class Maker {
                                        : "the cables make a ring, but not all of them have RDMA");
     }
     if (graph_.shape == "network") return say("ring", "one network joins all hosts");
-    return say("", fmt::format("no backend of MLX fits: the cables make neither a mesh nor a ring "
-                               "of all hosts ({})",
-                               graph_.shape));
+    return say("",
+               "no backend of MLX fits: the cables make neither a mesh nor a ring of all hosts");
   }
   std::string say(const char* backend, std::string why) {
     out_.why = std::move(why);

@@ -134,6 +134,17 @@ TEST_F(Discover, JsonAndPicturesTellTheSame) {
               AllOf(HasSubstr(">en3</text>"), HasSubstr(">80 Gbit/s</text>"), HasSubstr("</svg>")));
 }
 
+// It read "3 hosts, 2 cables: other", and so did the picture.
+TEST_F(Discover, AShapeWithoutANameIsSaidInWords) {
+  test::PaperCluster chain(4);
+  chain.cable(0, 1, 1, 1).cable(1, 2, 2, 1).cable(2, 2, 3, 1);
+  const Finished done = from(chain, {"--svg", path("a.svg")});
+  EXPECT_THAT(done.out, AllOf(HasSubstr("4 hosts, 3 cables: neither mesh nor ring nor star\n"),
+                              HasSubstr("a ring of all hosts)\n"), Not(HasSubstr("other"))));
+  EXPECT_THAT(text_of(path("a.svg")),
+              AllOf(HasSubstr("neither mesh nor ring nor star"), Not(HasSubstr("other"))));
+}
+
 TEST_F(Discover, WhatHasChangedSinceAFileIsTold) {
   ASSERT_EQ(from(test::paper_mesh(3), {"--out", path("old.json")}).status, 0);
   EXPECT_THAT(from(test::paper_mesh(3), {"--since", path("old.json")}).out,

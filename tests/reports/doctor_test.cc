@@ -12,6 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 using testing::UnorderedElementsAre;
 
 Check check(const std::string& key, CheckOutcome outcome, const std::string& reason = "seen") {
@@ -119,6 +120,45 @@ TEST(Doctor, TextPutsFindingsFirst) {
                         "pass  ip/local0           127.0.0.1/8 on lo\n"
                         "\n"
                         "verdict: fail (2 checks: 1 pass, 1 fail)\n"));
+}
+
+// A reader had the same three lines for each of four hosts that lacked a model.
+TEST(Doctor, AFaultOfManyHostsIsReadOnce) {
+  const auto on = [](const std::string& host, const std::string& text) {
+    Finding out = finding(Severity::kFail);
+    out.host = host;
+    out.evidence = {{host, "ports/" + host + ":29600", text}};
+    return out;
+  };
+  const DoctorReport report = {
+      {"a", "b", "c", "peer"},
+      {},
+      {on("a", "held"), on("b", "held by PID 7"), on("c", "held"), on("peer", "held")}};
+  const std::string text = doctor_text(report, 0, false);
+  EXPECT_THAT(text, StartsWith("FAIL  tcp.port_in_use on a, c, the peer, port 29600\n"
+                               "      seen: held (ports/a:29600)\n"
+                               "      do:   choose free ports: --port-base 20000\n"
+                               "\n"
+                               "FAIL  tcp.port_in_use on b, port 29600\n"
+                               "      seen: held by PID 7 (ports/b:29600)\n"));
+  EXPECT_EQ(nlohmann::json::parse(doctor_json(report))["findings"].size(), 4U);
+  EXPECT_THAT(doctor_fix_plan(report), HasSubstr("---- on c"));
+}
+
+// Neither another peer nor another remedy is the same fault, and one without a host stays alone.
+TEST(Doctor, WhatDiffersIsNotPutTogether) {
+  std::vector<Finding> findings(5, finding(Severity::kWarn));
+  for (size_t i = 0; i < findings.size(); ++i) findings[i].host = "h" + std::to_string(i);
+  findings[1].peer = "h0";
+  findings[2].remedy = "something else";
+  findings[3].confidence = 0.5;
+  findings[4].host.clear();
+  const std::string text = doctor_text({{"h0"}, {}, findings}, 0, false);
+  EXPECT_THAT(text, HasSubstr("tcp.port_in_use on h0, port"));
+  EXPECT_THAT(text, HasSubstr("tcp.port_in_use on h1, towards h0, port"));
+  EXPECT_THAT(text, HasSubstr("tcp.port_in_use on h2, port"));
+  EXPECT_THAT(text, HasSubstr("tcp.port_in_use on h3, port 29600, confidence 50 %"));
+  EXPECT_THAT(text, HasSubstr("warn  tcp.port_in_use, port"));
 }
 
 // A new user saw a line that ended in "()".
