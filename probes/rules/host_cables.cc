@@ -111,9 +111,8 @@ class MatrixAndCables {
     }
     if (interfaces.empty()) return;
     wrong_.insert(host);
-    const std::string cure = meant == found && interfaces.size() > 1
-                                 ? "swap the plugs of " + join_words(interfaces, " and ")
-                                 : "plug each cable in where " + file() + " says";
+    const std::string cure = meant == found ? "swap the plugs of " + join_words(interfaces, " and ")
+                                            : "plug each cable in where " + file() + " says";
     out_.push_back(proposal.remedy(Remedy(cure).say(rediscover())).proven().take(checks_));
   }
 
@@ -134,7 +133,11 @@ class MatrixAndCables {
     if (none_of(cables, [](const Cable* one) { return one->thunderbolt; })) {
       return say_no_cable(job.name, peer, host, other);
     }
-    if (rails_pair(job, peer, devices, there)) {
+    // One whose socket is not known for certain may be any of the matrix.
+    const bool told = none_of(cables, [](const Cable* one) {
+      return one->a.interface.empty() || one->b.interface.empty();
+    });
+    if (!told || rails_pair(job, peer, devices, there)) {
       for (const std::string& device : devices)
         judge_link(job.name, peer, lead_of(host, device), other);
     }
@@ -180,7 +183,6 @@ class MatrixAndCables {
         continue;
       }
       const CableEnd& end = end_at(*cable, other);
-      if (end.interface.empty()) return true;
       right.push_back(device_behind(other, end.interface));
       if (rail >= there.size() || lead_of(other, there[rail]).interface == end.interface) continue;
       words.push_back(fmt::format("the cable of {} of {} ends in {} of {}, and {} pairs it with {}",

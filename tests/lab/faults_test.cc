@@ -12,6 +12,7 @@
 #include "lab/lab_files.h"
 #include "lab/matrix.h"
 #include "tests/lab/lab_helpers.h"
+#include "tests/support/sanitized.h"
 
 namespace plumbline {
 namespace {
@@ -54,7 +55,7 @@ class EveryFault : public ::testing::TestWithParam<const FaultRow*> {};
 
 TEST_P(EveryFault, PlansSomethingThatCanBeUndone) {
   if (const std::string tool = missing_tool(*GetParam()); !tool.empty()) GTEST_SKIP() << tool;
-  const auto planned = plans_of(*GetParam(), 150);
+  const auto planned = plans_of(*GetParam(), test::kSanitized ? 50 : 150);
   ASSERT_FALSE(planned.empty()) << "no topology can hold it";
   for (const Planned& it : planned) {
     const Injected& injected = it.plan.injected;

@@ -133,6 +133,63 @@ TEST(CableRules, LinksThatRdmaCannotUse) {
   EXPECT_THAT(slow.remedy.text(), HasSubstr("Thunderbolt 5 cable"));
 }
 
+// Which the file asks for: RDMA, or RDMA where it can be had.
+TEST(CableRules, WhereTcpWillDoALinkWithoutRdmaIsAWarning) {
+  PaperCluster old = test::paper_pair();
+  old.macs[1].socket(2).gigabits = 40;
+  EvidenceSet set = old.evidence();
+  name_devices(set, test::paper_pair());
+  EXPECT_EQ(propose_cables(set, {}).at(0).finding.outcome, Severity::kFail);
+  set.job.rdma_or_tcp = true;
+  EXPECT_EQ(propose_cables(set, {}).at(0).finding.outcome, Severity::kWarn);
+}
+
+// A list that lacks a rail is no remedy.
+TEST(CableRules, ARailWithoutACableIsNotWrittenOutOfTheFile) {
+  PaperCluster cluster = test::paper_two_cables();
+  std::swap(cluster.macs[0].socket(1).domain, cluster.macs[0].socket(3).domain);
+  std::swap(cluster.macs[0].socket(1).peer, cluster.macs[0].socket(3).peer);
+  const Finding finding = finding_of(cluster, test::paper_two_cables());
+  EXPECT_EQ(finding.cause + "@" + finding.host, "topology.rail_mismatch@mac1");
+  EXPECT_EQ(finding.remedy.text(),
+            "or write down what is wired now: plumbline hosts discover --since hosts.json");
+}
+
+// Two sockets of one controller have one UUID: each of the cables may be the one of the matrix.
+TEST(CableRules, CablesThatCannotBeToldApartAreNotBlamed) {
+  PaperCluster cluster = test::paper_two_cables();
+  auto &here = cluster.macs[0].sockets, &there = cluster.macs[1].sockets;
+  for (auto* sockets : {&here, &there}) {
+    for (test::PaperSocket& socket : *sockets) {
+      if (!socket.peer.empty()) socket.domain = sockets->front().domain;
+    }
+  }
+  for (test::PaperSocket& socket : here) {
+    if (!socket.peer.empty()) socket.peer = there.front().domain;
+  }
+  for (test::PaperSocket& socket : there) {
+    if (!socket.peer.empty()) socket.peer = here.front().domain;
+  }
+  EXPECT_EQ(found(cluster, test::paper_two_cables()), "");
+}
+
+// A third host sees one of the two, which does not see it: then the cable may be there as well.
+TEST(CableRules, ADoubtOfAThirdHostMakesAMissingCableAWarning) {
+  PaperCluster cluster = test::paper_mesh(3);
+  auto &first = cluster.macs[0].sockets, &second = cluster.macs[1].sockets;
+  for (auto& here : first) {
+    for (auto& there : second) {
+      if (here.peer == there.domain) here.peer.clear();
+    }
+  }
+  for (auto& socket : second) socket.peer.clear();
+  EvidenceSet set = cluster.evidence();
+  name_devices(set, test::paper_mesh(3));
+  const Candidates all = propose_cables(set, {});
+  EXPECT_EQ(all.size(), 2u);
+  for (const Candidate& one : all) EXPECT_EQ(one.finding.outcome, Severity::kWarn);
+}
+
 // It may be there, so it is no failure.
 TEST(CableRules, ACableThatOneEndSeesOnlyIsAWarning) {
   PaperCluster cluster = test::paper_mesh(3);
@@ -179,6 +236,17 @@ TEST(CableRules, ABridgeThatIsDownClosesNoCircle) {
   for (InterfaceEvidence& interface : set.hosts[2].interfaces) {
     if (interface.name == "bridge0") interface.up = false;
   }
+  EXPECT_EQ(test::causes_of(propose_cables(set, {})), "");
+}
+
+// Of Linux: they may have the spanning tree protocol.
+TEST(CableRules, ABridgeOfAnotherSystemClosesNoCircle) {
+  PaperCluster ring = test::paper_ring(4);
+  for (test::PaperMac& mac : ring.macs) {
+    for (test::PaperSocket& socket : mac.sockets) socket.in_bridge = true;
+  }
+  EvidenceSet set = ring.evidence();
+  set.hosts[2].system = "linux";
   EXPECT_EQ(test::causes_of(propose_cables(set, {})), "");
 }
 

@@ -101,6 +101,7 @@ TEST(MacosHostile, SpoiltBytes) {
 }
 
 TEST(MacosHostile, LargeAndStrange) {
+  constexpr size_t kLong = test::kSanitized ? 1 << 17 : 1 << 20;
   std::string interfaces, sockets = "COMMAND\n", anchors, deep;
   for (int i = 0; i < (test::kSanitized ? 2'000 : 20'000); ++i) {
     interfaces += "en" + std::to_string(i) + ": flags=8863<UP> mtu 1500\n\tmember: en" +
@@ -115,9 +116,9 @@ TEST(MacosHostile, LargeAndStrange) {
       sockets,
       anchors,
       deep,
-      std::string(1 << 20, 'x'),
-      std::string(1 << 20, ' '),
-      std::string(1 << 20, '\t') + "x",
+      std::string(kLong, 'x'),
+      std::string(kLong, ' '),
+      std::string(kLong, '\t') + "x",
       std::string(1, '\0') + "b: flags=<\x01\x02\x7f>\n\tinet \x1b[0m\n",
       "Name Address " + std::string(100'000, 'a') + "\n",
       "(State = " + std::string(100'000, '9') + ")"};
