@@ -83,6 +83,9 @@ TEST(Equality, AnotherVersionOfAPackageWarnsAndFailsWhereItIsNamed) {
             "env /opt/homebrew/bin/python3 -m pip install mlx==0.31.0");
   EXPECT_THAT(equality_findings(set)[0].evidence[0].text,
               AllOf(HasSubstr("0.30.4 here"), HasSubstr("0.31.0 on mini1 and 2 others")));
+  EvidenceSet three = equal_macs(3);
+  test::host(three, "mini3").software->versions["mlx"] = "0.30.4";
+  EXPECT_THAT(equality_findings(three)[0].evidence[0].text, HasSubstr("on mini1 and mini2"));
   set.job.packages = {"mlx"};
   EXPECT_THAT(equality_words(set), ElementsAre("config.version_mismatch@mini3 fail"));
   EXPECT_EQ(test::outcome_of(equality_checks(set), "software/mini3#mlx"), CheckOutcome::kFail);
@@ -126,6 +129,21 @@ TEST(Equality, AnInterpreterThatOneHostLacks) {
   EXPECT_THAT(equality_words(set), IsEmpty());
   EXPECT_EQ(test::outcome_of(equality_checks(set), "software/mini2#python"),
             CheckOutcome::kUnknown);
+}
+
+TEST(Equality, AnInterpreterThatHalfOfTheHostsHaveAndOneThatNobodyHas) {
+  EvidenceSet set = equal_macs(2);
+  const auto take_from = [&](const char* name) {
+    SoftwareEvidence& software = *test::host(set, name).software;
+    software.python.clear();
+    software.python_error = "there is no python3";
+    for (const char* each : {"python", "mlx", "mlx-lm"}) software.versions.erase(each);
+  };
+  take_from("mini2");
+  EXPECT_THAT(equality_words(set), ElementsAre("config.version_mismatch@mini2 warn"));
+  take_from("mini1");
+  EXPECT_THAT(equality_words(set), IsEmpty());
+  EXPECT_EQ(judge_software(set, {}).size(), 2U) << "a check of each host, and none of Python";
 }
 
 // torch has other builds for other systems, and brings NCCL on Linux only.
@@ -419,6 +437,18 @@ TEST(Equality, OneMachineIsLookedAtOnce) {
   set.hosts[0].software.emplace().versions = {{"system", "Debian"}};
   EXPECT_EQ(test::outcome_of(equality_checks(set), "software/local0"), CheckOutcome::kPass);
   EXPECT_EQ(test::outcome_of(equality_checks(set), "software/local1"), CheckOutcome::kSkipped);
+}
+
+TEST(Equality, AMachineThatIsTwoHostsHasOneVote) {
+  EvidenceSet set = equal_macs(4);
+  for (size_t i = 0; i < 2; ++i) {
+    set.job.hosts[i].reached_by = "local";
+    set.job.hosts[i].data = {"10.0.0.1/24"};
+    set.hosts[i].software->versions["mlx"] = "0.32.0";
+    set.hosts[i].artifacts[0].files[0].digest = "zz";
+  }
+  EXPECT_THAT(equality_words(set),
+              ElementsAre("config.version_mismatch@mini1 warn", "artifact.differs@mini1 fail"));
 }
 
 }  // namespace
