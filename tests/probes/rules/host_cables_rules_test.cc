@@ -83,6 +83,15 @@ TEST(CableRules, SwappedPlugsAreNamedAtTheirHost) {
   }
 }
 
+TEST(CableRules, ACableToAnotherHostIsToBePluggedInWhereTheFileSays) {
+  PaperCluster cluster(3);
+  cluster.cable(0, 2, 2, 1).cable(1, 2, 2, 2);
+  cluster.cable(0, 1, 2, 3);  // the file says mac2
+  const Finding finding = finding_of(cluster, test::paper_mesh(3));
+  EXPECT_EQ(finding.cause + "@" + finding.host, "topology.rail_mismatch@mac1");
+  EXPECT_THAT(finding.remedy.text(), HasSubstr("plug each cable in where hosts.json says"));
+}
+
 TEST(CableRules, APairWithoutACable) {
   PaperCluster cluster = test::paper_mesh(4);
   cluster.macs[1].socket(3).peer.clear();  // towards mac4
