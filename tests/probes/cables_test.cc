@@ -135,6 +135,11 @@ TEST(Cables, TwinsAreToldAndNoneOfThemIsAnEnd) {
                                     "mac3: en2 (socket 1) says that it is en3 (socket 1) of mac2: "
                                     "one machine under two names")));
   for (const Cable& cable : graph.cables) EXPECT_NE(cable.a.host, 0u) << "the twins' other ends";
+  for (const CableDoubt& doubt : graph.doubts) {
+    const bool more =
+        doubt.kind == CableDoubt::Kind::kAmbiguous || doubt.kind == CableDoubt::Kind::kOneSided;
+    EXPECT_FALSE(more) << "once is enough: " << doubt.text;
+  }
 }
 
 TEST(Cables, StrangersAndCablesToOneselfAreTold) {
@@ -324,6 +329,21 @@ TEST(Cables, VlansAndOverlaysAreNoCables) {
     host.interfaces[0].addresses.push_back({"10.0.3." + last, 24, "global", {}});
   }
   EXPECT_THAT(cables_of(find_cables(set)), ElementsAre("h1 eth0 - h2 eth0"));
+}
+
+TEST(Cables, NeitherTunnelsNorCardsWithoutASignalJoinHosts) {
+  for (const bool tunnel : {true, false}) {
+    EvidenceSet set = bare_hosts(2);
+    for (size_t i = 0; i < 2; ++i) {
+      add_card(set.hosts[i], "x0", "10.0.0." + std::to_string(i + 1), 24);
+      InterfaceEvidence& card = set.hosts[i].interfaces.back();
+      if (tunnel) card.kind = "tunnel";
+      if (!tunnel) card.carrier = false;
+    }
+    const CableGraph graph = find_cables(set);
+    EXPECT_THAT(graph.cables, IsEmpty());
+    EXPECT_THAT(graph.networks, IsEmpty());
+  }
 }
 
 TEST(Cables, SelfAssignedAddressesJoinNobody) {

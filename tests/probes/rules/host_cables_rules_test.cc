@@ -199,6 +199,33 @@ TEST(CableRules, ADoubtOfAThirdHostMakesAMissingCableAWarning) {
   for (const Candidate& one : all) EXPECT_EQ(one.finding.outcome, Severity::kWarn);
 }
 
+// One socket then has a cable towards each of the others.
+TEST(CableRules, SeveralHostsBehindOneHub) {
+  PaperCluster cluster(3);
+  cluster.cable(0, 1, 1, 1).cable(1, 2, 2, 2);
+  EvidenceSet set = cluster.evidence();
+  const auto socket = [&](size_t host, const std::string& interface) -> ThunderboltPort& {
+    return *std::find_if(set.hosts[host].thunderbolt->begin(), set.hosts[host].thunderbolt->end(),
+                         [&](const auto& port) { return port.interface == interface; });
+  };
+  ThunderboltPort &near = socket(0, "en2"), &second = socket(2, "en2");
+  near.peers.push_back({second.domain, 0});
+  second.peers = {{near.domain, 0}};
+  for (ThunderboltPeer& peer : near.peers) peer.hubs = 1;
+  for (ThunderboltPort* port : {&second, &socket(1, "en3")}) {
+    for (ThunderboltPeer& peer : port->peers) peer.hubs = 1;
+  }
+  name_devices(set, cluster);
+  set.job.hosts[0].rdma_towards["mac3"] = {"rdma_en2"};
+  set.job.hosts[2].rdma_towards["mac1"] = {"rdma_en2"};
+  std::vector<std::string> seen;
+  for (const Candidate& one : propose_cables(set, {})) {
+    seen.push_back(one.finding.cause + "@" + one.finding.host + ">" + one.finding.peer);
+  }
+  EXPECT_THAT(seen, testing::UnorderedElementsAre("rdma.unsupported_hardware@mac1>mac2",
+                                                  "rdma.unsupported_hardware@mac1>mac3"));
+}
+
 // It may be there, so it is no failure.
 TEST(CableRules, ACableThatOneEndSeesOnlyIsAWarning) {
   PaperCluster cluster = test::paper_mesh(3);
