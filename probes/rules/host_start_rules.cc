@@ -107,6 +107,7 @@ Remedy remedy_for(const EvidenceSet& evidence, const PortHolder& holder,
   const std::string seen_by = remedy_show_listener(system, holder.ports.front());
   switch (holder.kind) {
     case HolderKind::kOwnAgent:
+    case HolderKind::kAnyPort:
       return {};
     case HolderKind::kLeftover:
       if (holder.pid > 0) return remedy_kill(holder.pid);

@@ -94,6 +94,8 @@ std::string PortHolder::words() const {
     case HolderKind::kBusyRun:
       return fmt::format("busy: held by {}, a process of {} that is alive: it ends with it", who,
                          run.empty() ? "a run" : "run " + run);
+    case HolderKind::kAnyPort:
+      return "held by " + who + " by now; the job takes another one of its range";
     case HolderKind::kLeftover:
     case HolderKind::kStranger:
       break;
@@ -128,7 +130,11 @@ PortHolder holder_of(const EvidenceSet& evidence, const HostEvidence& host,
   const bool with_attempt = !attempt.role.empty() || !attempt.run.empty() || told == nullptr;
   const std::string& run = with_attempt ? attempt.run : told->run;
   if (is_run_id(run)) holder.run = run;
-  holder.kind = kind_of(evidence, host, holder, with_attempt ? attempt.role : told->role, ours);
+  const std::pair<int, int> alone(attempt.port, attempt.port);
+  holder.kind =
+      range_of(evidence.job, host.name, attempt.port) != alone
+          ? HolderKind::kAnyPort
+          : kind_of(evidence, host, holder, with_attempt ? attempt.role : told->role, ours);
   holder.ports = {attempt.port};
   return holder;
 }
@@ -140,6 +146,7 @@ std::vector<PortHolder> holders_of(const EvidenceSet& evidence, const HostEviden
     for (const PortTry& attempt : pair.ports) {
       if (attempt.listener != "in_use" || !is_job_port(evidence.job, attempt.port)) continue;
       const PortHolder holder = holder_of(evidence, host, attempt);
+      if (holder.kind == HolderKind::kAnyPort) continue;
       const auto known = std::find_if(holders.begin(), holders.end(), [&](const PortHolder& other) {
         return other.text == holder.text && other.pid == holder.pid;
       });

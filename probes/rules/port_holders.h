@@ -14,7 +14,15 @@
 
 namespace plumbline {
 
-enum class HolderKind { kStranger, kLeftover, kOwnAgent, kWaitingAgent, kBusyAgent, kBusyRun };
+enum class HolderKind {
+  kStranger,
+  kLeftover,
+  kOwnAgent,
+  kWaitingAgent,
+  kBusyAgent,
+  kBusyRun,
+  kAnyPort,  // whoever it is: the port was tried for a range of which the job takes any free one
+};
 
 struct PortHolder {
   std::string text;  // "PID 4711 (python3)"; empty when it cannot be seen
@@ -23,13 +31,13 @@ struct PortHolder {
   HolderKind kind = HolderKind::kStranger;
   std::vector<int> ports;
   std::string words() const;  // "held by PID 4711 (python3)", and what is known of it
-  // Plumbline's own doing, which ends by itself: nothing fails for it.
+  // Plumbline's own doing, which ends by itself, or in nobody's way: nothing fails for it.
   bool harmless() const { return kind != HolderKind::kStranger && kind != HolderKind::kLeftover; }
 };
 
 // Who has the port of an attempt on which the agent of `host` could not listen ("in_use").
 PortHolder holder_of(const EvidenceSet& evidence, const HostEvidence& host, const PortTry& attempt);
-// Everybody who holds a port of the job on this host, each once.
+// Everybody who holds a port that the job needs on this host, each once.
 std::vector<PortHolder> holders_of(const EvidenceSet& evidence, const HostEvidence& host);
 
 // A process of a run that is alive has a socket on this host.
