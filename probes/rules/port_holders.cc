@@ -50,6 +50,13 @@ const SocketEvidence* socket_on(const HostEvidence& host, int port) {
   return best;
 }
 
+// Tried for a range, or for a part of one that filters treat alike, be it of one port.
+bool is_sample(const EvidenceSet& evidence, const std::string& host, int port) {
+  const JobHost* job = find_job_host(evidence, host);
+  return job != nullptr &&
+         any_of(job->samples, [&](const PortSample& sample) { return sample.port == port; });
+}
+
 // An agent that was asked for this evidence, on the machine of `host`.
 bool is_asked_agent(const EvidenceSet& evidence, const HostEvidence& host, int64_t pid) {
   return any_of(evidence.hosts, [&](const HostEvidence& other) {
@@ -130,9 +137,8 @@ PortHolder holder_of(const EvidenceSet& evidence, const HostEvidence& host,
   const bool with_attempt = !attempt.role.empty() || !attempt.run.empty() || told == nullptr;
   const std::string& run = with_attempt ? attempt.run : told->run;
   if (is_run_id(run)) holder.run = run;
-  const std::pair<int, int> alone(attempt.port, attempt.port);
   holder.kind =
-      range_of(evidence.job, host.name, attempt.port) != alone
+      is_sample(evidence, host.name, attempt.port)
           ? HolderKind::kAnyPort
           : kind_of(evidence, host, holder, with_attempt ? attempt.role : told->role, ours);
   holder.ports = {attempt.port};
